@@ -1,0 +1,1 @@
+"""The PTX instruction forms, as data: this package holds files and no code."""
