@@ -1,0 +1,1 @@
+"""PTX text: operands, parsing and linting of modules."""

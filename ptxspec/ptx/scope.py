@@ -1,0 +1,87 @@
+"""Names in scope while a module is read: registers, ranges of registers, variables, functions."""
+
+from __future__ import annotations
+
+import re
+
+from ptxspec.ptx.module import RegisterDecl
+from ptxspec.ptx.operand import Operand, Register, Special, Symbol
+
+_NUMBERED = re.compile(r"(.*?)(\d+)\Z")
+_COMPONENTS = {"x", "y", "z", "w"}
+_VECTORS = frozenset({
+    "%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid",
+})
+_SCALARS = frozenset({
+    "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%is_explicit_cluster", "%cluster_ctarank",
+    "%cluster_nctarank", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%clock",
+    "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%reserved_smem_offset_begin",
+    "%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%reserved_smem_offset_0", "%reserved_smem_offset_1",
+    "%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%current_graph_exec",
+    *(f"%pm{i}" for i in range(8)), *(f"%pm{i}_64" for i in range(8)), *(f"%envreg{i}" for i in range(32)),
+})
+
+
+def special_register(name: str) -> Special | None:
+    """The special register spelled ``name`` (``%tid.x``, ``%tid``, ``%laneid``), or None."""
+    base, dot, part = name.partition(".")
+    if base in _VECTORS and (not dot or part in _COMPONENTS):
+        return Special(name)
+    if base in _SCALARS and not dot:
+        return Special(name)
+    return None
+
+
+class Scope:
+    """One block's names; looks in its ``parent`` for what it does not hold. ``cache`` holds parsed operands."""
+
+    __slots__ = ("cache", "names", "parent", "ranges")
+
+    def __init__(self, parent: Scope | None) -> None:
+        self.parent = parent
+        self.names: dict[str, Register | Symbol] = {}
+        self.ranges: dict[str, RegisterDecl] = {}
+        self.cache: dict[str, Operand] = {}
+
+    def declare_register(self, decl: RegisterDecl) -> bool:
+        """Add a register or range; False when the name is taken in this block."""
+        self.cache.clear()
+        if decl.count is None:
+            fresh = decl.name not in self.names and self._ranged(decl.name) is None
+            self.names[decl.name] = Register(decl.name, decl.cls, decl.lanes)
+            return fresh
+        fresh = decl.name not in self.ranges
+        self.ranges[decl.name] = decl
+        return fresh
+
+    def declare_symbol(self, symbol: Symbol) -> bool:
+        """Add a variable or function; False when the name is taken in this block."""
+        self.cache.clear()
+        fresh = symbol.name not in self.names and self._ranged(symbol.name) is None
+        self.names[symbol.name] = symbol
+        return fresh
+
+    def _ranged(self, name: str) -> Register | None:
+        if not self.ranges or not name[-1:].isdigit():
+            return None
+        match = _NUMBERED.match(name)
+        if match is None:
+            return None
+        split, end = match.start(2), len(name)
+        for at in range(split, end):
+            decl = self.ranges.get(name[:at])
+            if decl is not None and end - at < 12 and int(name[at:]) < (decl.count or 0):
+                return Register(name, decl.cls, decl.lanes)
+        return None
+
+    def find(self, name: str) -> Register | Symbol | None:
+        """What ``name`` denotes here, or None."""
+        scope: Scope | None = self
+        while scope is not None:
+            found = scope.names.get(name)
+            if found is None:
+                found = scope._ranged(name)
+            if found is not None:
+                return found
+            scope = scope.parent
+        return None

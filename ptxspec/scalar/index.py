@@ -1,0 +1,382 @@
+"""Exact index arithmetic on :class:`Poly`, simplified while it is built.
+
+Each simplification is sound for every value of the variables within their declared bounds; the tests prove each rule
+with Z3. Nothing here knows machine widths: wrapping is a separate proof goal about the user's typed arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from math import gcd
+
+from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Monomial, Op, Poly, Var, int_range, is_integer
+
+Like = int | Expr
+Interval = tuple[int | None, int | None]
+
+ZERO = Poly(0, ())
+ONE = Poly(1, ())
+
+
+def constant(value: int) -> Poly:
+    """The known integer ``value``."""
+    return Poly(int(value), ())
+
+
+def _build(const: int, terms: Mapping[Monomial, int]) -> Poly:
+    kept = [(m, c) for m, c in terms.items() if c]
+    kept.sort(key=lambda t: _order(t[0]))
+    return Poly(const, tuple(kept))
+
+
+def _order(monomial: Monomial) -> tuple[object, ...]:
+    return (len(monomial), tuple((a.uid if isinstance(a, Var) else 1 << 60, a._hash) for a in monomial))
+
+
+def atom(expr: Expr) -> Poly:
+    """``expr`` as a polynomial of one atom."""
+    return Poly(0, (((expr,), 1),))
+
+
+def add(*values: Like) -> Poly:
+    """Sum."""
+    const = 0
+    terms: dict[Monomial, int] = {}
+    for value in values:
+        poly = index(value)
+        const += poly.const
+        for monomial, coefficient in poly.terms:
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+    return _build(const, terms)
+
+
+def neg(value: Like) -> Poly:
+    """Negation."""
+    poly = index(value)
+    return Poly(-poly.const, tuple((m, -c) for m, c in poly.terms))
+
+
+def sub(left: Like, right: Like) -> Poly:
+    """Difference."""
+    return add(left, neg(right))
+
+
+def scale(value: Like, factor: int) -> Poly:
+    """``value`` times a known integer."""
+    poly = index(value)
+    if factor == 0:
+        return ZERO
+    if factor == 1:
+        return poly
+    return Poly(poly.const * factor, tuple((m, c * factor) for m, c in poly.terms))
+
+
+def mul(left: Like, right: Like) -> Poly:
+    """Product; the result stays a polynomial."""
+    a, b = index(left), index(right)
+    if a.is_const:
+        return scale(b, a.const)
+    if b.is_const:
+        return scale(a, b.const)
+    const = a.const * b.const
+    terms: dict[Monomial, int] = {}
+    for m1, c1 in ((((), a.const),) + a.terms):
+        for m2, c2 in ((((), b.const),) + b.terms):
+            monomial = tuple(sorted(m1 + m2, key=lambda e: _order((e,))))
+            if monomial:
+                terms[monomial] = terms.get(monomial, 0) + c1 * c2
+    return _build(const, terms)
+
+
+def floordiv(left: Like, right: Like) -> Poly:
+    """``left // right`` rounding down. A known divisor is split off term by term where that is exact."""
+    a, b = index(left), index(right)
+    if not b.is_const:
+        return ONE if a == b and (bounds(b)[0] or 0) > 0 else atom(Op("floordiv", (a, b), INDEX))
+    c = b.const
+    if c == 0:
+        return atom(Op("floordiv", (a, b), INDEX))
+    if c < 0:
+        return floordiv(neg(a), constant(-c))
+    if c == 1:
+        return a
+    if a.is_const:
+        return constant(a.const // c)
+    # c*q + r: the multiple leaves exactly; the rest r is divided, and vanishes when it provably lies in [0, c).
+    quotient, rest = _split(a, c)
+    lo, hi = bounds(rest)
+    if lo is not None and hi is not None and lo // c == hi // c:
+        return add(quotient, lo // c)
+    common = c
+    for _, coefficient in rest.terms:
+        common = gcd(common, coefficient)
+    if common > 1:   # floor((g*x + k) / (g*d)) == floor((x + floor(k/g)) / d)
+        inner = Poly(rest.const // common, tuple((m, k // common) for m, k in rest.terms))
+        return add(quotient, floordiv(inner, c // common))
+    if rest.const == 0 and len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(rest.terms[0][0]) == 1:
+        inner_atom = rest.terms[0][0][0]
+        if isinstance(inner_atom, Op) and inner_atom.name == "floordiv" and inner_atom.dtype == INDEX:
+            first, second = inner_atom.args
+            if isinstance(second, Poly) and second.is_const and second.const > 0:   # (x // a) // b == x // (a*b)
+                return add(quotient, floordiv(first, second.const * c))
+    return add(quotient, atom(Op("floordiv", (rest, b), INDEX)))
+
+
+def floormod(left: Like, right: Like) -> Poly:
+    """``left % right`` with the sign of the divisor, as in Python."""
+    a, b = index(left), index(right)
+    if not b.is_const:
+        return ZERO if a == b else atom(Op("floormod", (a, b), INDEX))
+    c = b.const
+    if c == 0:
+        return atom(Op("floormod", (a, b), INDEX))
+    if c < 0:
+        return neg(floormod(neg(a), constant(-c)))
+    if c == 1:
+        return ZERO
+    if a.is_const:
+        return constant(a.const % c)
+    _, rest = _split(a, c)
+    lo, hi = bounds(rest)
+    if lo is not None and hi is not None and lo // c == hi // c:
+        return add(rest, -c * (lo // c))
+    common = c
+    for _, coefficient in rest.terms:
+        common = gcd(common, coefficient)
+    if common > 1:   # (g*x + k) mod (g*d) == g*((x + k//g) mod d) + k mod g
+        inner = Poly(rest.const // common, tuple((m, k // common) for m, k in rest.terms))
+        return add(scale(floormod(inner, c // common), common), rest.const % common)
+    if rest.const == 0 and len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(rest.terms[0][0]) == 1:
+        inner_atom = rest.terms[0][0][0]
+        if isinstance(inner_atom, Op) and inner_atom.name == "floormod" and inner_atom.dtype == INDEX:
+            first, second = inner_atom.args
+            if isinstance(second, Poly) and second.is_const and second.const > 0 and second.const % c == 0:
+                return floormod(first, c)   # (x mod (k*c)) mod c == x mod c
+    return atom(Op("floormod", (rest, b), INDEX))
+
+
+def _split(a: Poly, c: int) -> tuple[Poly, Poly]:
+    """``a == c*quotient + rest`` with every coefficient of ``rest`` in [0, c)."""
+    quotient = _build(a.const // c, {m: k // c for m, k in a.terms})
+    rest = _build(a.const % c, {m: k % c for m, k in a.terms})
+    # Prefer to leave small negative coefficients alone when no coefficient is a multiple of c: bounds stay tighter.
+    if quotient.is_const and quotient.const == 0:
+        return quotient, rest
+    if all(k % c for _, k in a.terms):
+        return constant(a.const // c), _build(a.const % c, dict(a.terms))
+    kept = {m: k for m, k in a.terms if k % c}
+    return _build(a.const // c, {m: k // c for m, k in a.terms if k % c == 0}), _build(a.const % c, kept)
+
+
+def binary(name: str, left: Like, right: Like) -> Poly:
+    """``min max and or xor`` on exact integers (bitwise ones on the infinite two's-complement expansion)."""
+    a, b = index(left), index(right)
+    if a.is_const and b.is_const:
+        x, y = a.const, b.const
+        return constant({"min": min(x, y), "max": max(x, y), "and": x & y, "or": x | y, "xor": x ^ y}[name])
+    if a == b:
+        return ZERO if name == "xor" else a
+    if name in ("min", "max"):
+        lo, hi = bounds(sub(a, b))
+        if lo is not None and lo >= 0:
+            return b if name == "min" else a
+        if hi is not None and hi <= 0:
+            return a if name == "min" else b
+    if a.is_const:
+        a, b = b, a
+    if b.is_const:
+        if name == "and" and b.const >= 0 and b.const & (b.const + 1) == 0:
+            return floormod(a, b.const + 1)   # x & (2**k - 1) == x mod 2**k in two's complement
+        if b.const == 0:
+            return ZERO if name == "and" else a if name in ("or", "xor") else atom(Op(name, (a, b), INDEX))
+    return atom(Op(name, (a, b), INDEX))
+
+
+def select(condition: Expr, left: Like, right: Like) -> Poly:
+    """``left`` where ``condition`` (a typed bool) holds, else ``right``."""
+    a, b = index(left), index(right)
+    if isinstance(condition, Const):
+        return a if condition.value else b
+    return a if a == b else atom(Op("select", (condition, a, b), INDEX))
+
+
+@lru_cache(maxsize=1 << 16)
+def _index_of(expr: Expr) -> Poly:
+    if isinstance(expr, Const):
+        return constant(int(expr.value))
+    if isinstance(expr, Var):
+        return constant(expr.lo) if expr.lo is not None and expr.lo == expr.hi else atom(expr)
+    assert isinstance(expr, Op)
+    name, args = expr.name, expr.args
+    if name == "add":
+        return add(*args)
+    if name == "sub":
+        return sub(*args)
+    if name == "mul":
+        return mul(*args)
+    if name == "neg":
+        return neg(args[0])
+    if name == "floordiv":
+        return floordiv(*args)
+    if name == "floormod":
+        return floormod(*args)
+    if name in ("truncdiv", "truncmod"):
+        a, b = index(args[0]), index(args[1])
+        la, lb = bounds(a)[0], bounds(b)[0]
+        if la is not None and la >= 0 and lb is not None and lb > 0:
+            return floordiv(a, b) if name == "truncdiv" else floormod(a, b)
+        return atom(Op(name, (a, b), INDEX))
+    if name in ("min", "max", "and", "or", "xor"):
+        return binary(name, *args)
+    if name in ("shl", "shr"):
+        amount = index(args[1])
+        if amount.is_const and 0 <= amount.const < 64:
+            power = 1 << amount.const
+            return scale(args[0], power) if name == "shl" else floordiv(args[0], power)
+        return atom(Op(name, (index(args[0]), amount), INDEX))
+    if name == "not":
+        # ~x == -x - 1 for signed types; unsigned complement depends on the width.
+        return sub(-1, args[0]) if expr.dtype.startswith("int") else atom(expr)
+    if name == "abs":
+        return binary("max", args[0], neg(args[0]))
+    if name == "select":
+        return select(args[0], args[1], args[2])
+    if name == "cast" and is_integer(expr.dtype) and (is_integer(args[0].dtype) or args[0].dtype == BOOL):
+        if args[0].dtype == BOOL:
+            return select(args[0], ONE, ZERO)
+        inner = index(args[0])
+        lo, hi = bounds(inner)
+        least, most = int_range(expr.dtype)
+        if lo is not None and hi is not None and least <= lo and hi <= most:
+            return inner
+    return atom(expr)
+
+
+def index(value: Like) -> Poly:
+    """``value`` as an exact integer. A typed user expression keeps its meaning provided that it does not wrap."""
+    if isinstance(value, Poly):
+        return value
+    if isinstance(value, int):
+        return Poly(int(value), ())
+    return _index_of(value)
+
+
+@lru_cache(maxsize=1 << 16)
+def bounds(expr: Expr) -> Interval:
+    """Inclusive lower and upper bound of an integer expression, None where none is known.
+
+    Uses the declared bounds of variables only (hardware ids within the launch, loop variables within constant ranges,
+    values within their type): never a path condition, so it holds wherever the expression may be evaluated.
+    """
+    if isinstance(expr, Const):
+        return int(expr.value), int(expr.value)
+    if isinstance(expr, Var):
+        return expr.lo, expr.hi
+    if isinstance(expr, Poly):
+        return _poly_bounds(expr)
+    assert isinstance(expr, Op)
+    name, args = expr.name, expr.args
+    if expr.dtype == BOOL:
+        return 0, 1
+    if name == "floormod":
+        b_lo, b_hi = bounds(args[1])
+        if b_lo is not None and b_lo > 0:
+            a_lo, a_hi = bounds(args[0])
+            top = None if b_hi is None else b_hi - 1
+            if a_lo is not None and a_lo >= 0 and a_hi is not None:
+                top = a_hi if top is None else min(top, a_hi)
+            return 0, top
+        return None, None
+    if name == "floordiv":
+        b_lo, b_hi = bounds(args[1])
+        a_lo, a_hi = bounds(args[0])
+        if b_lo is None or b_lo <= 0:
+            return None, None
+        lows = [x for x in (_div(a_lo, b_lo), _div(a_lo, b_hi) if b_hi is not None else (0 if (a_lo or 0) >= 0 else -1))
+                if x is not None]
+        highs = [x for x in (_div(a_hi, b_lo), _div(a_hi, b_hi) if b_hi is not None else (0 if (a_hi or 0) >= 0 else -1))
+                 if x is not None]
+        return (min(lows) if a_lo is not None else None), (max(highs) if a_hi is not None else None)
+    if name in ("min", "max"):
+        (a, b), (c, d) = bounds(args[0]), bounds(args[1])
+        if name == "min":
+            his = [x for x in (b, d) if x is not None]
+            return (min(a, c) if a is not None and c is not None else None), (min(his) if his else None)
+        los = [x for x in (a, c) if x is not None]
+        return (max(los) if los else None), (max(b, d) if b is not None and d is not None else None)
+    if name == "and":
+        (a, b), (c, d) = bounds(args[0]), bounds(args[1])
+        tops = [h for low, h in ((a, b), (c, d)) if low is not None and low >= 0 and h is not None]
+        nonneg = (a is not None and a >= 0) or (c is not None and c >= 0)
+        return (0 if nonneg else None), (min(tops) if tops else None)
+    if name in ("or", "xor"):
+        (a, b), (c, d) = bounds(args[0]), bounds(args[1])
+        if a is not None and a >= 0 and c is not None and c >= 0:
+            top = None if b is None or d is None else (1 << max(b.bit_length(), d.bit_length())) - 1
+            return 0, top
+        return None, None
+    if name == "select":
+        (a, b), (c, d) = bounds(args[1]), bounds(args[2])
+        return (None if a is None or c is None else min(a, c)), (None if b is None or d is None else max(b, d))
+    if is_integer(expr.dtype):
+        return int_range(expr.dtype)
+    return None, None
+
+
+def _div(a: int | None, b: int) -> int | None:
+    return None if a is None else a // b
+
+
+def _times(x: Interval, y: Interval) -> Interval:
+    (a, b), (c, d) = x, y
+    if a is not None and b is not None and c is not None and d is not None:
+        products = (a * c, a * d, b * c, b * d)
+        return min(products), max(products)
+    if a is not None and a >= 0 and c is not None and c >= 0:
+        return a * c, (b * d if b is not None and d is not None else None)
+    return None, None
+
+
+def _poly_bounds(poly: Poly) -> Interval:
+    lo: int | None = poly.const
+    hi: int | None = poly.const
+    for monomial, coefficient in poly.terms:
+        span: Interval = (1, 1)
+        for part in monomial:
+            span = _times(span, bounds(part))
+        low, high = span if coefficient > 0 else (span[1], span[0])
+        lo = None if lo is None or low is None else lo + coefficient * low
+        hi = None if hi is None or high is None else hi + coefficient * high
+    return lo, hi
+
+
+def divisor(value: Like) -> int:
+    """A positive number that divides ``value`` for all variables (0 when the value is known to be zero)."""
+    poly = index(value)
+    result = abs(poly.const)
+    for monomial, coefficient in poly.terms:
+        factor = abs(coefficient)
+        for part in monomial:
+            factor *= _atom_divisor(part)
+        result = gcd(result, factor)
+    return result
+
+
+def _atom_divisor(part: Expr) -> int:
+    if isinstance(part, Op) and part.dtype == INDEX:
+        if part.name == "floormod":
+            return gcd(divisor(part.args[0]), divisor(part.args[1])) or 1
+        if part.name in ("min", "max"):
+            return gcd(divisor(part.args[0]), divisor(part.args[1])) or 1
+        if part.name == "select":
+            return gcd(divisor(part.args[1]), divisor(part.args[2])) or 1
+    if isinstance(part, Var) and part.step_of is not None:
+        start, step = part.step_of
+        return gcd(divisor(start), divisor(step)) or 1
+    return 1
+
+
+def total(values: Iterable[Like]) -> Poly:
+    """Sum of many."""
+    return add(*values)
