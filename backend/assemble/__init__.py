@@ -1,0 +1,14 @@
+"""PTX text to machine code: which assemblers there are, running them, and what they say."""
+
+from .messages import Message, first_by_line, parse_messages
+from .module import Cubin, assemble, default_toolchain, resource_usage
+from .outcome import Outcome, run_tool
+from .resources import Resources, parse_resources
+from .sass import disassemble, disassembler
+from .toolchain import Toolchain, find, toolchains
+
+__all__ = [
+    "Cubin", "Message", "Outcome", "Resources", "Toolchain", "assemble", "default_toolchain", "disassemble",
+    "disassembler", "find", "first_by_line", "parse_messages", "parse_resources", "resource_usage", "run_tool",
+    "toolchains",
+]
