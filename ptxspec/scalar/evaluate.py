@@ -8,7 +8,7 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer
 
 
-class Unknown(Exception):
+class Unknown(Exception):  # noqa: N818 - a verdict, not a fault
     """The expression has no integer value here: a float, a division by zero or an unbound variable."""
 
 

@@ -136,8 +136,9 @@ class Var(Expr):
 class Op(Expr):
     """``name`` applied to ``args``.
 
-    Integer and float: ``add sub mul neg min max abs floordiv floormod truncdiv truncmod div fma``; bitwise: ``and or xor
-    not shl shr``; comparisons (dtype bool): ``eq ne lt le gt ge``; logic: ``land lor lnot``; ``select`` (cond, a, b); ``cast``.
+    Integer and float: ``add sub mul neg min max abs floordiv floormod truncdiv truncmod div fma``; bitwise:
+    ``and or xor not shl shr``; comparisons (dtype bool): ``eq ne lt le gt ge``; logic: ``land lor lnot``;
+    ``select`` (cond, a, b); ``cast``.
     With dtype ``index`` the arithmetic is exact and arguments are :class:`Poly`.
     """
 

@@ -81,8 +81,8 @@ def mul(left: Like, right: Like) -> Poly:
         return scale(a, b.const)
     const = a.const * b.const
     terms: dict[Monomial, int] = {}
-    for m1, c1 in ((((), a.const),) + a.terms):
-        for m2, c2 in ((((), b.const),) + b.terms):
+    for m1, c1 in ((((), a.const), *a.terms)):
+        for m2, c2 in ((((), b.const), *b.terms)):
             monomial = tuple(sorted(m1 + m2, key=lambda e: _order((e,))))
             if monomial:
                 terms[monomial] = terms.get(monomial, 0) + c1 * c2
@@ -293,10 +293,11 @@ def bounds(expr: Expr) -> Interval:
         a_lo, a_hi = bounds(args[0])
         if b_lo is None or b_lo <= 0:
             return None, None
-        lows = [x for x in (_div(a_lo, b_lo), _div(a_lo, b_hi) if b_hi is not None else (0 if (a_lo or 0) >= 0 else -1))
-                if x is not None]
-        highs = [x for x in (_div(a_hi, b_lo), _div(a_hi, b_hi) if b_hi is not None else (0 if (a_hi or 0) >= 0 else -1))
-                 if x is not None]
+        # An unbounded divisor drives the quotient to 0 from above or to -1 from below.
+        far_lo = _div(a_lo, b_hi) if b_hi is not None else (0 if (a_lo or 0) >= 0 else -1)
+        far_hi = _div(a_hi, b_hi) if b_hi is not None else (0 if (a_hi or 0) >= 0 else -1)
+        lows = [x for x in (_div(a_lo, b_lo), far_lo) if x is not None]
+        highs = [x for x in (_div(a_hi, b_lo), far_hi) if x is not None]
         return (min(lows) if a_lo is not None else None), (max(highs) if a_hi is not None else None)
     if name in ("min", "max"):
         (a, b), (c, d) = bounds(args[0]), bounds(args[1])
