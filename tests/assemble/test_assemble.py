@@ -218,3 +218,10 @@ def test_resources_of_an_older_log() -> None:
     assert (entry.registers, entry.barriers, entry.shared, entry.constant) == (255, 1, 4096, 368)
     assert (entry.stack, entry.spill_stores, entry.spill_loads) == (16, 8, 4)
     assert parse_resources("") == ()
+
+
+@pytest.mark.skipif(not os.environ.get("PTXSPEC_REQUIRE_ASSEMBLERS"), reason="asked for by CI only")
+def test_ci_has_both_generations_of_assemblers() -> None:
+    assert {tool.kind for tool in FOUND} == {"nvjitlink", "ptxas"}
+    majors = {tool.version[0] for tool in FOUND if tool.kind == "ptxas"}
+    assert {12, 13} <= majors, "scripts/toolchains fetches them"
