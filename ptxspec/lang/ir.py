@@ -124,7 +124,7 @@ class Located:
     """Where one element of a view lies.
 
     ``byte``: exact byte offset from the buffer's base of the element's first byte (along axis ``m``).
-    ``slot``: for ``local`` buffers the register number (in elements of the buffer's dtype), ``slot_byte`` the byte in it.
+    ``slot``: for ``local`` buffers the register number in elements of its dtype, ``slot_byte`` the byte inside.
     ``axes``: for distributed layouts the value on each hardware axis (``laneid``, ``warpid`` ...).
     ``replicas``: extents of replica axes, if the layout has any. ``checks``: one goal for every step's every axis.
     """
