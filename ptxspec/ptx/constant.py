@@ -26,6 +26,10 @@ _CALC: dict[str, Callable[[int, int], int]] = {
     "/": lambda a, b: int(math.copysign(1, a) * math.copysign(1, b)) * (abs(a) // abs(b)),
     "%": lambda a, b: int(math.copysign(1, a)) * (abs(a) % abs(b)),
 }
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+}
 
 
 def literal(text: str) -> int | float:
@@ -74,6 +78,13 @@ def expression(cursor: Cursor, depth: int = 0) -> int | float:
     return condition
 
 
+def whole(value: int | float, at: int) -> int:
+    """``value`` as an integer (floats are cut towards zero); a syntax error at ``at`` for infinity and NaN."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise PtxSyntaxError("L002", "expected a finite constant", at)
+    return int(value)
+
+
 def _binary(cursor: Cursor, level: int, depth: int) -> int | float:
     if level == len(_PRECEDENCE):
         return _unary(cursor, depth)
@@ -98,8 +109,8 @@ def _apply(operator: str, left: int | float, right: int | float, at: int) -> int
                 return float(left) / float(right)
         except (ZeroDivisionError, OverflowError):
             return math.nan
-        if operator in ("==", "!=", "<", "<=", ">", ">="):
-            return _CALC[operator](left, right)  # type: ignore[arg-type]
+        if operator in _COMPARE:
+            return int(_COMPARE[operator](float(left), float(right)))
         raise PtxSyntaxError("L002", f"operator '{operator}' does not take floating-point operands", at)
     if operator in "/%" and right == 0:
         raise PtxSyntaxError("L002", "division by zero in a constant expression", at)
@@ -110,7 +121,11 @@ def _unary(cursor: Cursor, depth: int) -> int | float:
     if depth > 60:
         raise cursor.error("constant expression is nested too deeply")
     if cursor.kind == "number":
-        return literal(cursor.take())
+        at, text = cursor.at, cursor.take()
+        try:
+            return literal(text)
+        except ValueError:  # "09", or more digits than Python converts
+            raise PtxSyntaxError("L002", f"'{text[:40]}' is not a literal", at, len(text)) from None
     if cursor.kind == "name" and cursor.value == "WARP_SZ":
         cursor.take()
         return 32
@@ -118,7 +133,8 @@ def _unary(cursor: Cursor, depth: int) -> int | float:
         if cursor.value in (".s64", ".u64"):
             kind = cursor.take()
             cursor.expect(")", "after the cast")
-            value = int(_unary(cursor, depth + 1))
+            at = cursor.at
+            value = whole(_unary(cursor, depth + 1), at)
             return value & _MASK if kind == ".u64" else _wrap(value)
         inner = expression(cursor, depth + 1)
         cursor.expect(")", "in a constant expression")

@@ -91,8 +91,8 @@ class Cursor:
 
     def __init__(self, text: str, offset: int, end: int | None = None) -> None:
         self.text = text
-        self.limit = len(text) if end is None else end
-        self.kind, self.value, self.at, self.after = "", "", offset, offset
+        self.limit = len(text) if end is None or end < 0 else end
+        self.kind, self.value, self.at, self.after, self.consumed = "", "", offset, offset, offset
         self._read(offset)
 
     def _read(self, offset: int) -> None:
@@ -112,7 +112,10 @@ class Cursor:
         self._read(self.after)
         return value
 
-    consumed = 0
+    def restart(self, offset: int) -> None:
+        """Go on at ``offset``."""
+        self.consumed = offset
+        self._read(offset)
 
     def accept(self, value: str) -> bool:
         """Take the next token if it is ``value``."""

@@ -33,15 +33,20 @@ def special_register(name: str) -> Special | None:
 
 
 class Scope:
-    """One block's names; looks in its ``parent`` for what it does not hold. ``cache`` holds parsed operands."""
+    """One block's names; looks in its ``parent`` for what it does not hold.
 
-    __slots__ = ("cache", "names", "parent", "ranges")
+    ``cache`` holds parsed operands by their text; ``unknown``, shared by all blocks of a module, collects the names
+    that the last instruction mentions and nothing declares.
+    """
+
+    __slots__ = ("cache", "names", "parent", "ranges", "unknown")
 
     def __init__(self, parent: Scope | None) -> None:
         self.parent = parent
         self.names: dict[str, Register | Symbol] = {}
         self.ranges: dict[str, RegisterDecl] = {}
         self.cache: dict[str, Operand] = {}
+        self.unknown: list[str] = [] if parent is None else parent.unknown
 
     def declare_register(self, decl: RegisterDecl) -> bool:
         """Add a register or range; False when the name is taken in this block."""
