@@ -142,16 +142,8 @@ class TileLayout(Layout):
         return TileLayout(Spec(tuple(f for factors in groups for f in factors), self.replica, self.offset)), ends
 
     def canonicalize(self) -> TileLayout:
-        kept: list[Iter] = []
-        for factor in self.shard:
-            if factor.extent == ix.ONE:
-                continue
-            if kept and kept[-1].axis == factor.axis and kept[-1].stride == ix.mul(factor.extent, factor.stride):
-                kept[-1] = Iter(ix.mul(kept[-1].extent, factor.extent), factor.stride, factor.axis)
-            else:
-                kept.append(factor)
         copies = tuple(r for r in self.replica if r.extent != ix.ONE)
-        return TileLayout(Spec(tuple(kept), copies, self.offset))
+        return TileLayout(Spec(joined(self.shard), copies, self.offset))
 
     def permute_dims(self, order: Sequence[int], shape: Sequence[Like] | None = None) -> TileLayout:
         """New dimension ``k`` is old dimension ``order[k]``; dimensions are those of ``shape`` or the factors."""
@@ -219,6 +211,19 @@ class TileLayout(Layout):
         return TileLayout(Spec(tuple(factors), tuple(grown(r) for r in self.replica), offset))
 
 
+def joined(factors: Iterable[Iter]) -> tuple[Iter, ...]:
+    """``factors`` without unit ones, neighbours joined where the outer one continues the inner one."""
+    kept: list[Iter] = []
+    for factor in factors:
+        if factor.extent == ix.ONE:
+            continue
+        if kept and kept[-1].axis == factor.axis and kept[-1].stride == ix.mul(factor.extent, factor.stride):
+            kept[-1] = Iter(ix.mul(kept[-1].extent, factor.extent), factor.stride, factor.axis)
+        else:
+            kept.append(factor)
+    return tuple(kept)
+
+
 def _group(factors: tuple[Iter, ...], shape: tuple[Poly, ...]) -> tuple[tuple[Iter, ...], ...] | None:
     """Factors of each dimension, taken from the innermost outwards."""
     remaining = [f for f in factors if f.extent != ix.ONE]
@@ -241,7 +246,7 @@ def _group(factors: tuple[Iter, ...], shape: tuple[Poly, ...]) -> tuple[tuple[It
             taken.append(Iter(need, factor.stride, factor.axis))
             remaining.append(Iter(outer, ix.mul(factor.stride, need), factor.axis))
             need = ix.ONE
-        result.append(tuple(reversed(taken)) or (Iter(ix.ONE, ix.ZERO),))
+        result.append(joined(reversed(taken)) or (Iter(ix.ONE, ix.ZERO),))
     return None if remaining else tuple(reversed(result))
 
 
