@@ -1,1 +1,1 @@
-"""The PTX instruction forms, as data: this package holds files and no code."""
+"""Data only: the PTX instruction specs of ptxspec (installed as ``ptxspec.specs``)."""

@@ -1,0 +1,48 @@
+"""``specs/findings.yaml``: where the real assembler and the manual differ, measured."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from ptxspec.spec.base import Name, Sentence, SpecModel
+from ptxspec.spec.condition import Condition
+
+
+class Finding(SpecModel):
+    """One difference, as narrow as it was measured.
+
+    For spellings: ``waives`` (rules that the assembler does not apply where ``when`` holds), ``admits`` (forms that
+    the manual does not have), ``outcome: reject`` or ``crash`` (it refuses or breaks on what the manual allows).
+    For operands: ``operands`` names the operand rule. ``context: entry``: seen in kernel code only.
+    """
+
+    id: Name
+    mnemonics: tuple[Name, ...] = Field(min_length=1)
+    when: Condition | None = None
+    waives: tuple[Name, ...] = ()
+    admits: tuple[Name, ...] = ()
+    outcome: Literal["accept", "reject", "crash"] = "accept"
+    operands: tuple[Name, ...] = ()
+    context: Literal["entry"] | None = None
+    toolkits: tuple[str, ...] = Field(min_length=1)
+    measured: str = Field(pattern=r"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$")
+    manual: Sentence
+    ptxas: Sentence
+    advice: Sentence
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if self.outcome == "accept" and not (self.waives or self.admits or self.operands):
+            raise ValueError("an accepting finding needs waives, admits or operands")
+        if self.outcome != "accept" and (self.waives or self.admits):
+            raise ValueError("waives and admits belong to findings where the assembler accepts")
+        return self
+
+
+class Findings(SpecModel):
+    """The whole file."""
+
+    format: Literal["findings/1"]
+    findings: tuple[Finding, ...]
