@@ -1,0 +1,6 @@
+"""Arrays of any library as pointer, shape, strides, element type and device."""
+
+from .describe import describe, to_numpy
+from .view import ITEMSIZE, ArrayView
+
+__all__ = ["ITEMSIZE", "ArrayView", "describe", "to_numpy"]
