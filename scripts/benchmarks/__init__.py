@@ -1,0 +1,1 @@
+"""Benchmarks of ptxspec; run through ``scripts/bench``."""
