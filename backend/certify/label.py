@@ -1,0 +1,114 @@
+"""What a real assembler says of each of many instructions, one by one.
+
+Errors of a line are independent of other lines, with three exceptions that are dealt with here: a *fatal* error stops the
+assembler at that line (the line is blanked and the rest asked again), a *crash* says nothing about any line (the lines are
+halved until the culprit stands alone), and an error that names no line means that the setting itself is impossible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ptxspec.diagnostics import AssembleError, Note, fail
+
+from ..assemble import Toolchain, run_tool
+from .host import Setting, first_line, module
+
+Answer = Literal["accept", "reject", "crash"]
+_TIMEOUT = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The assembler's word on one line: its answer and, unless it accepts, its first message (or the signal)."""
+
+    answer: Answer
+    message: str = ""
+
+
+ACCEPTED = Label("accept")
+
+
+def label(tool: Toolchain, setting: Setting, lines: Sequence[str], *, batch: int = 4000) -> list[Label]:
+    """One label for each of ``lines`` (single instructions with their semicolon). Raises A120 for a bad line, A121 where
+    the assembler does not know the setting at all."""
+    for line in lines:
+        if "\n" in line or line.count(";") != 1 or not line.rstrip().endswith(";") or "//" in line or "/*" in line:
+            raise fail(AssembleError, "A120", f"not one instruction: {line!r}")
+    out: list[Label] = []
+    for start in range(0, len(lines), batch):
+        out.extend(_batch(tool, setting, lines[start : start + batch]))
+    return out
+
+
+def _batch(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[Label]:
+    if not lines:
+        return []
+    out: list[Label | None] = [None] * len(lines)
+    text = list(lines)
+    base = first_line(setting)
+    # Each round without an answer blanks at least one line, so there are at most as many rounds as lines.
+    while True:
+        outcome = run_tool(
+            tool, module(setting, text), setting.target, options=_options(setting), timeout=_TIMEOUT, keep=False
+        )
+        if outcome.status in ("crashed", "timeout"):
+            return _halves(tool, setting, lines, outcome.signal or outcome.status)
+        found: dict[int, str] = {}
+        stopped: dict[int, str] = {}
+        elsewhere: list[str] = []
+        for message in outcome.messages:
+            if not message.refuses:
+                continue
+            index = message.line - base
+            if 0 <= index < len(lines):
+                found.setdefault(index, message.text)
+                if message.severity == "fatal":
+                    stopped.setdefault(index, message.text)
+            elif message.line or "aborted due to errors" not in message.text:
+                elsewhere.append(message.text)
+        if stopped:
+            for index, said in stopped.items():
+                out[index] = Label("reject", said)
+                text[index] = ""
+            continue
+        if not found and outcome.status != "ok":
+            return _nowhere(tool, setting, lines, elsewhere)
+        for index, said in found.items():
+            if out[index] is None:
+                out[index] = Label("reject", said)
+        return [known or ACCEPTED for known in out]
+
+
+def _halves(tool: Toolchain, setting: Setting, lines: Sequence[str], why: str) -> list[Label]:
+    if len(lines) == 1:
+        return [Label("crash", why)]
+    middle = len(lines) // 2
+    return [*_batch(tool, setting, lines[:middle]), *_batch(tool, setting, lines[middle:])]
+
+
+def _nowhere(tool: Toolchain, setting: Setting, lines: Sequence[str], said: Sequence[str]) -> list[Label]:
+    """Refused as a whole: by a single line that complains about the module, or because the setting is impossible."""
+    message = said[0] if said else "no reason given"
+    if len(lines) > 1:
+        return _halves(tool, setting, lines, message)
+    probe = run_tool(tool, module(setting, []), setting.target, options=_options(setting), timeout=_TIMEOUT, keep=False)
+    if probe.status == "ok":
+        return [Label("reject", message)]
+    raise fail(
+        AssembleError, "A121", f"{tool.name} cannot assemble anything for {setting}: {message}",
+        notes=(Note("help", "take a PTX version and target that this release knows"),),
+    )
+
+
+def _options(setting: Setting) -> tuple[str, ...]:
+    # Warnings are many and mean nothing here. Optimising what is thrown away would only cost time.
+    return ("-w", "-O0")
+
+
+def knows(tool: Toolchain, setting: Setting) -> bool:
+    """True where ``tool`` assembles an empty module under ``setting``."""
+    probe = run_tool(tool, module(setting, []), setting.target, options=_options(setting), timeout=_TIMEOUT, keep=False)
+    return probe.status == "ok"
