@@ -1,4 +1,4 @@
-# ruff: noqa: N803, N806
+# ruff: noqa: N803
 """Kernels whose size is a parameter, for showing what proof time does and does not depend on."""
 
 from ptxspec import T

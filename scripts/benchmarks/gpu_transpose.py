@@ -1,0 +1,44 @@
+"""Transpose on the GPU through a swizzled tile in shared memory."""
+
+from __future__ import annotations
+
+import torch
+
+from benchmarks.contestants import gigabytes, memcpy, ours, tirx, torch_copy, warp_kernels
+from benchmarks.kernels import moves
+from benchmarks.race import Contestant, compete, random_bits, require_gpu
+from benchmarks.record import Result
+from ptxspec import T
+
+TITLE = "Transpose through swizzled shared memory"
+METHOD = (
+    "f32 matrices. Ours and TIRx compile the same source text: 64x64 tiles, 256 threads, 16-byte global accesses, an "
+    "XOR swizzle in shared memory that keeps both sides free of bank conflicts. torch copies the transposed view; Warp "
+    "loads a shared tile and stores its transpose. The copy by the driver moves as many bytes and is the ceiling. "
+    "Otherwise as in the dense copy."
+)
+
+
+def run(result: Result, quick: bool) -> None:
+    """Fill ``result``."""
+    require_gpu()
+    warp = warp_kernels(result.remark)
+    for n, m in ((1024, 2048),) if quick else ((16384, 32768), (2048, 2048), (1024, 1024)):
+        a = random_bits((n, m))
+        b = torch.empty((m, n), device="cuda")
+        expected = a.t().contiguous()
+        name = "64x64 tiles, 256 threads"
+        entries = ours(name, lambda n=n, m=m: moves.transpose(T, n, m), (a, b), result.remark)
+        entries += tirx("TIRx, same kernel", lambda lang, n=n, m=m: moves.transpose(lang, n, m), (a, b), result.remark)
+        entries.append(torch_copy(b, a.t(), "torch copy_ of the transposed view"))
+        if warp is not None:
+            entries.append(Contestant("Warp, shared 64x64 tile", warp.transpose(a, b)))
+        times = compete(entries, b, expected, result.remark, 3 if quick else 9)
+        times |= compete([memcpy(b, a)], b.view(n, m), a, result.remark, 3 if quick else 9)
+        rates = {key: gigabytes(ms, 2 * a.numel() * 4) for key, ms in times.items()}
+        if name in rates:
+            for key, rate in rates.items():
+                if key != name:
+                    result.add(f"{n} x {m}", rates[name], "GB/s", against=key, other=rate, lower=False)
+        del a, b, expected
+        torch.cuda.empty_cache()

@@ -1,0 +1,1 @@
+"""What runs on the peers' side: their own languages, their own interpreter where need be."""

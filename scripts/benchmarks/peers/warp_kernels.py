@@ -1,0 +1,120 @@
+# ruff: noqa: N806
+"""Kernels in Warp's language for the comparisons; each maker returns a function that enqueues one launch.
+
+Everything goes on the legacy default stream, where the timing events are.
+"""
+
+import warp as wp
+
+BLOCK = 128
+ROW = wp.types.vector(length=4, dtype=wp.float32)
+
+
+@wp.kernel(enable_backward=False)
+def copy_rows(a: wp.array(dtype=ROW), b: wp.array(dtype=ROW)):
+    i = wp.tid()
+    b[i] = a[i]
+
+
+@wp.kernel(enable_backward=False)
+def exchange_rows(a: wp.array(dtype=ROW), b: wp.array(dtype=ROW)):
+    i = wp.tid()
+    b[i] = a[(i // 64) * 64 + (i + 1) % 64]
+
+
+@wp.kernel(enable_backward=False)
+def copy_strided(a: wp.array2d(dtype=ROW), b: wp.array2d(dtype=ROW)):
+    i, j = wp.tid()
+    b[i, j] = a[i, j]
+
+
+@wp.kernel(enable_backward=False)
+def transpose_tiles(a: wp.array2d(dtype=wp.float32), b: wp.array2d(dtype=wp.float32)):
+    i, j = wp.tid()
+    t = wp.tile_load(a, shape=(64, 64), offset=(i * 64, j * 64), storage="shared", bounds_check=False)
+    wp.tile_store(b, wp.tile_transpose(t), offset=(j * 64, i * 64), bounds_check=False)
+
+
+def _recorded(kernel, dim, arrays, block, tiled=False):
+    device = wp.get_device("cuda:0")
+    launch = wp.launch_tiled if tiled else wp.launch
+    command = launch(
+        kernel, dim=dim, inputs=list(arrays), block_dim=block, device=device, stream=device.null_stream, record_cmd=True
+    )
+    return lambda: command.launch(stream=device.null_stream)
+
+
+def rows(a, b, block=256):
+    """Copy of 16-byte rows, one a thread. ``a`` and ``b`` are torch tensors ``(n, 4)``."""
+    views = [wp.from_torch(x, dtype=ROW) for x in (a, b)]
+    return _recorded(copy_rows, a.shape[0], views, block)
+
+
+def exchange(a, b, block=64):
+    """Exchange of rows within blocks of 64, through global memory (Warp has no scalar shared memory)."""
+    views = [wp.from_torch(x, dtype=ROW) for x in (a, b)]
+    return _recorded(exchange_rows, a.shape[0], views, block)
+
+
+def strided(a, b, block=256):
+    """Copy of ``(rows, vectors, 4)`` from a pitched array."""
+    views = [wp.from_torch(x, dtype=ROW) for x in (a, b)]
+    return _recorded(copy_strided, b.shape[:2], views, block)
+
+
+def transpose(a, b, block=256):
+    """Transpose in 64x64 tiles through shared memory."""
+    views = [wp.from_torch(x) for x in (a, b)]
+    return _recorded(transpose_tiles, (a.shape[0] // 64, a.shape[1] // 64), views, block, tiled=True)
+
+
+def plain_launch(a, b):
+    """A whole ``wp.launch`` a call, as most programs write it; arrays converted beforehand."""
+    views = [wp.from_torch(x, dtype=ROW) for x in (a, b)]
+    device = wp.get_device("cuda:0")
+    return lambda: wp.launch(copy_rows, dim=a.shape[0], inputs=views, block_dim=64, device=device,
+                             stream=device.null_stream)
+
+
+_MADE = {}
+
+
+def _tile_kernel(dtype, shape, storage, checked, aligned, grid_stride):
+    """A tile copy in its own module, so that options do not meet."""
+    key = (dtype, shape, storage, checked, aligned, grid_stride)
+    if key in _MADE:
+        return _MADE[key]
+    SHAPE, STORAGE, CHECKED, ALIGNED = shape, storage, checked, aligned
+    options = {"enable_backward": False, "grid_stride": grid_stride}
+    if len(shape) == 2:
+
+        @wp.kernel(module="unique", module_options=options, enable_backward=False)
+        def copy_tiles(a: wp.array2d(dtype=dtype), b: wp.array2d(dtype=dtype)):
+            i, j = wp.tid()
+            t = wp.tile_load(
+                a, shape=SHAPE, offset=(i * SHAPE[0], j * SHAPE[1]), storage=STORAGE, bounds_check=CHECKED,
+                aligned=ALIGNED,
+            )
+            wp.tile_store(b, t, offset=(i * SHAPE[0], j * SHAPE[1]), bounds_check=CHECKED, aligned=ALIGNED)
+
+    else:
+
+        @wp.kernel(module="unique", module_options=options, enable_backward=False)
+        def copy_tiles(a: wp.array(dtype=dtype), b: wp.array(dtype=dtype)):
+            i = wp.tid()
+            t = wp.tile_load(a, shape=SHAPE[0], offset=i * SHAPE[0], storage=STORAGE, bounds_check=CHECKED)
+            wp.tile_store(b, t, offset=i * SHAPE[0], bounds_check=CHECKED)
+
+    _MADE[key] = copy_tiles
+    return copy_tiles
+
+
+DTYPES = {"float32": wp.float32, "float16": wp.float16, "uint8": wp.uint8, "vec3": wp.vec3, "float64": wp.float64}
+
+
+def tiles(a, b, dtype, shape, storage, checked, aligned=False, grid_stride=True, block=BLOCK):
+    """Tile copy of torch tensors; partial tiles are covered by rounding the number of tiles up."""
+    kernel = _tile_kernel(DTYPES[dtype], shape, storage, checked, aligned, grid_stride)
+    views = [wp.from_torch(x, dtype=DTYPES[dtype]) for x in (a, b)]
+    dim = tuple(-(-extent // tile) for extent, tile in zip(views[0].shape, shape, strict=True))
+    return _recorded(kernel, dim, views, block, tiled=True)
