@@ -1,0 +1,230 @@
+"""Judging an opcode for a target. The way for a legal opcode is a few mask operations; explanations come later.
+
+Codes: F001 not an opcode, F002 unknown mnemonic, F003 target newer than the PTX version, F101 unknown word, F102 one
+qualifier twice, F103 a qualifier is missing, F104 words of different forms, F105 not canonical, F106 not documented,
+F201 a rule forbids it, F301 too new for the target, F302 other architectures only, F303 withdrawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from ptxspec.diagnostics import Diagnostic, Note, Span
+from ptxspec.forms import registry
+from ptxspec.forms.parse import Parsed, parse, spell, words_of
+from ptxspec.forms.table import FormTable, Table
+from ptxspec.forms.target import Machine, machine, pair, text
+from ptxspec.forms.verdict import FindingRef, Floor, FormVerdict, Outcome, RuleRef
+
+FINDINGS_FILE = "specs/findings.yaml"
+
+
+class Judgement:
+    """One spelling on one machine: the form that comes closest, and what is wrong with it."""
+
+    __slots__ = ("opcode", "parsed", "machine", "form", "broken", "code")
+
+    def __init__(self, opcode: str, parsed: Parsed, machine: Machine, form: FormTable | None, broken: int, code: str) -> None:
+        self.opcode, self.parsed, self.machine = opcode, parsed, machine
+        self.form, self.broken, self.code = form, broken, code
+
+    @property
+    def form_id(self) -> str:
+        """The form's id or ``""``."""
+        return self.form.id if self.form else ""
+
+    def rules(self) -> tuple[RuleRef, ...]:
+        """The violated rules."""
+        if self.form is None or self.parsed.table is None:
+            return ()
+        file = self.parsed.table.file
+        return tuple(RuleRef(r.id, r.why, Span(file, r.line)) for i, r in enumerate(self.form.rules) if self.broken >> i & 1)
+
+    def floor(self) -> Floor | None:
+        """The form's floor."""
+        return floor_of(self.form, self.parsed.mask) if self.form else None
+
+    def canonical(self) -> str:
+        """The manual's order of these words."""
+        return spell(self.parsed.table, self.parsed.mask) if self.form and self.parsed.table else ""
+
+    def findings(self) -> tuple[FindingRef, ...]:
+        """Findings whose condition holds and whose effect shows."""
+        if self.form is None:
+            return ()
+        kit, mask = self.machine.toolkit, self.parsed.mask
+        out = []
+        for f in self.form.findings:
+            concerned = f.outcome != "accept" or f.admits or f.waives & self.broken
+            if concerned and kit in f.toolkits and (f.when is None or f.when(mask)):
+                out.append(FindingRef(f.id, f.manual, f.ptxas, f.advice, Span(FINDINGS_FILE, f.line)))
+        return tuple(out)
+
+    def diagnostic(self) -> Diagnostic:
+        """Why the form is not legal."""
+        if self.parsed.problem is not None:
+            return self.parsed.problem
+        table, form, here = self.parsed.table, self.form, self.machine
+        assert table is not None
+        if form is None:
+            return no_form(table, self.parsed.mask)
+        if self.code == "F105":
+            return Diagnostic("F105", f"the words of `{self.opcode}` are not in canonical order; write `{self.canonical()}`",
+                              severity="warning")
+        if self.code == "F106":
+            return Diagnostic("F106", f"the manual has no such form of `{table.mnemonic}`", notes=(
+                Note("rule", f"form `{form.id}`, known to the assembler only", Span(table.file, form.line)),))
+        if self.code == "F003":
+            return Diagnostic("F003", f"{here.name} needs PTX {text(here.since)}; the version here is {text(here.ptx)}")
+        if self.code == "F201":
+            rules = self.rules()
+            return Diagnostic("F201", f"`{self.opcode}`: {rules[0].why}",
+                              notes=tuple(Note("rule", f"{r.id}: {r.why}", r.span) for r in rules))
+        floor = floor_of(form, self.parsed.mask)
+        cause = self.floor_notes(table, form)
+        if self.code == "F302":
+            return Diagnostic("F302", f"`{self.opcode}` exists on {', '.join(floor.only)} only; the target here is {here.name}", notes=cause)
+        if self.code == "F303":
+            return Diagnostic("F303", f"`{self.opcode}` was withdrawn; {floor}", notes=cause)
+        return Diagnostic("F301", f"`{self.opcode}` needs {floor}; here it is PTX {text(here.ptx)} and {here.name}", notes=cause)
+
+    def floor_notes(self, table: Table, form: FormTable) -> tuple[Note, ...]:
+        """The floors that this machine does not reach."""
+        out = []
+        for f in form.floors:
+            if f.when is None or f.when(self.parsed.mask):
+                low = f.ptx > self.machine.ptx or f.sm > self.machine.sm
+                if low or (f.only and self.machine.name not in f.only) or (f.until and self.machine.ptx >= f.until):
+                    out.append(Note("rule", f"since PTX {text(f.ptx)} and sm_{f.sm}", Span(table.file, f.line)))
+        return tuple(out)
+
+
+def floor_of(form: FormTable, mask: int) -> Floor:
+    """The floor of a spelling of ``form``."""
+    ptx, sm = form.floor(mask)
+    if not form.special:
+        return Floor(pair(ptx), sm)
+    only: tuple[str, ...] = ()
+    until = 0
+    for f in form.floors:
+        if f.when is None or f.when(mask):
+            if f.only:
+                only = tuple(t for t in f.only if not only or t in only)
+            if f.until:
+                until = min(until, f.until) if until else f.until
+    return Floor(pair(ptx), sm, only, pair(until) if until else None)
+
+
+def no_form(table: Table, mask: int) -> Diagnostic:
+    """Words that no form has together, or a necessary word that is missing."""
+    best: tuple[int, FormTable] | None = None
+    for form in table.forms:
+        if not mask & ~form.allowed:
+            missing = sum(1 for need in form.required if not mask & need)
+            if best is None or missing < best[0]:
+                best = (missing, form)
+    if best is not None:
+        need = next(s for s in best[1].slots if s.required and not mask & s.mask)
+        words = [word for bit, (_, word) in table.names.items() if bit & need.mask]
+        return Diagnostic("F103", f"`{spell(table, mask)}` lacks its {need.name}", notes=(
+            Note("help", "one of: " + " ".join(f".{w}" for w in words)),))
+    words = [f"`.{w}`" for _, w in words_of(table, mask)]
+    return Diagnostic("F104", f"no form of `{table.mnemonic}` has {', '.join(words)} together")
+
+
+def _reach(form: FormTable, mask: int, here: Machine) -> str:
+    """The code of the floor that is not reached, ``""`` when all are."""
+    ptx, sm = form.floor(mask)
+    if ptx > here.ptx or sm > here.sm:
+        return "F301"
+    if form.special:
+        floor = floor_of(form, mask)
+        if floor.only and here.name not in floor.only:
+            return "F302"
+        if floor.until and here.ptx >= floor.until[0] * 10 + floor.until[1]:
+            return "F303"
+    return ""
+
+
+def _predict(form: FormTable, mask: int, broken: int, code: str, here: Machine, entry: bool) -> Outcome:
+    """What the assembler does with this form, ``code`` being the floor's verdict."""
+    if not here.assembles or code:
+        return Outcome.REJECT
+    admitted = form.documented
+    for f in form.findings:
+        if here.toolkit in f.toolkits and (f.when is None or f.when(mask)) and (entry or not f.context):
+            if f.outcome == "reject":
+                return Outcome.REJECT
+            broken &= ~f.waives
+            admitted = admitted or f.admits
+    if broken or not admitted:
+        return Outcome.REJECT
+    for f in form.findings:
+        if f.outcome == "crash" and here.toolkit in f.toolkits and (f.when is None or f.when(mask)) and (entry or not f.context):
+            return Outcome.CRASH
+    return Outcome.ACCEPT
+
+
+def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
+    """The verdict for one opcode. Never raises for any text. ``entry``: the code stands in a kernel."""
+    parsed = parse(opcode)
+    table = parsed.table
+    if table is None or parsed.problem is not None:
+        assert parsed.problem is not None
+        return FormVerdict(opcode, False, Outcome.REJECT, parsed.problem.code, Judgement(opcode, parsed, here, None, 0, parsed.problem.code))
+    mask = parsed.mask
+    best: FormVerdict | None = None
+    best_rank = 99
+    ptxas = Outcome.REJECT
+    for form in table.forms:
+        if mask & ~form.allowed or not all([mask & need for need in form.required]):
+            continue
+        broken = form.broken(mask)
+        late = _reach(form, mask, here)
+        # A rule says more than a floor; a floor says more than the order.
+        if not form.documented:
+            code, rank = "F106", 6
+        elif broken:
+            code, rank = "F201", 5
+        elif here.since > here.ptx:
+            code, rank = "F003", 4
+        elif late:
+            code, rank = late, 3
+        elif not parsed.in_order:
+            code, rank = "F105", 2
+        else:
+            code, rank = "", 1
+        outcome = Outcome.ACCEPT
+        if not (rank <= 2 and here.assembles and not form.findings):
+            outcome = _predict(form, mask, broken, late, here, entry)
+        if outcome or (outcome is Outcome.CRASH and ptxas is Outcome.REJECT):
+            ptxas = outcome
+        if rank < best_rank:
+            best_rank = rank
+            best = FormVerdict(opcode, rank == 1, outcome, code, Judgement(opcode, parsed, here, form, broken, code))
+    if best is None:
+        code = no_form(table, mask).code
+        return FormVerdict(opcode, False, Outcome.REJECT, code, Judgement(opcode, parsed, here, None, 0, code))
+    best.ptxas = ptxas
+    return best
+
+
+def check(opcode: str, sm: str = "sm_90", ptx: str | tuple[int, int] | None = None, toolkit: str | None = None,
+          *, entry: bool = False) -> FormVerdict:
+    """Is ``opcode`` legal for this target? Raises :class:`~ptxspec.diagnostics.UsageError` for an unknown target only.
+
+    ``sm``: ``sm_90``, ``sm_100a``...; ``ptx``: ``"9.0"`` (default: the newest); ``toolkit``: whose behaviour ``.ptxas``
+    predicts (default: the newest); ``entry``: the instruction stands in a kernel, where code is generated for it.
+    """
+    return judge(opcode, machine(sm, ptx, toolkit), entry=entry)
+
+
+def check_many(opcodes: Iterable[str], sm: str = "sm_90", ptx: str | tuple[int, int] | None = None,
+               toolkit: str | None = None) -> Iterator[FormVerdict]:
+    """:func:`check` for many opcodes on one target."""
+    here = machine(sm, ptx, toolkit)
+    for opcode in opcodes:
+        yield judge(opcode, here)
+
+
+__all__ = ["Judgement", "check", "check_many", "floor_of", "judge", "no_form", "registry"]

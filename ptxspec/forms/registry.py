@@ -1,0 +1,79 @@
+"""Where the generated tables are found: in the package, and in the folders of ``PTXSPEC_TABLES`` (from ``ptxspec generate --out``)."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import cast
+
+from ptxspec.diagnostics import Diagnostic, FormError, Note
+from ptxspec.forms.table import Table, VocabularyTable
+
+PACKAGE = "ptxspec.forms.tables"
+
+
+def extra_folders() -> tuple[Path, ...]:
+    """Folders with more generated code; they come before the package."""
+    return tuple(Path(p) for p in os.environ.get("PTXSPEC_TABLES", "").split(os.pathsep) if p)
+
+
+def load_file(path: Path, name: str) -> ModuleType:
+    """A generated module from a file outside the package."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _module(name: str) -> ModuleType:
+    for folder in extra_folders():
+        path = folder / "tables" / f"{name}.py"
+        if path.is_file():
+            return load_file(path, f"ptxspec_extra_tables.{name}")
+    return importlib.import_module(f"{PACKAGE}.{name}")
+
+
+@lru_cache(maxsize=1)
+def vocabulary() -> VocabularyTable:
+    """Types, targets, toolkits, special registers."""
+    return cast(VocabularyTable, _module("_vocabulary").VOCABULARY)
+
+
+@lru_cache(maxsize=1)
+def mnemonics() -> tuple[str, ...]:
+    """All mnemonics of the database, sorted."""
+    return cast("tuple[str, ...]", _module("_vocabulary").MNEMONICS)
+
+
+@lru_cache(maxsize=None)
+def find(mnemonic: str) -> Table | None:
+    """The table of a mnemonic, ``None`` when the database does not have it."""
+    return cast(Table, _module(mnemonic).TABLE) if mnemonic in mnemonics() else None
+
+
+def table(mnemonic: str) -> Table:
+    """The table of a mnemonic. Raises :class:`FormError` F002."""
+    found = find(mnemonic)
+    if found is None:
+        raise FormError(unknown_mnemonic(mnemonic))
+    return found
+
+
+def unknown_mnemonic(mnemonic: str) -> Diagnostic:
+    """The refusal of a mnemonic, with close ones."""
+    import difflib
+
+    close = difflib.get_close_matches(mnemonic, mnemonics(), 3, 0.5)
+    notes = (Note("help", "close: " + ", ".join(close)),) if close else ()
+    return Diagnostic("F002", f"the database has no instruction `{mnemonic}`", notes=notes)
+
+
+def reset() -> None:
+    """Forget loaded tables (tests that change ``PTXSPEC_TABLES``)."""
+    for cached in (vocabulary, mnemonics, find):
+        cached.cache_clear()

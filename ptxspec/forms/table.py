@@ -1,0 +1,162 @@
+"""The shape of the generated tables. A spelling is an integer: one bit for each (slot, word), in canonical order.
+
+Conditions over a spelling are then one or two mask operations, and words in canonical order have increasing bits.
+Versions are integers: PTX 8.8 is 88.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Predicate = Callable[[int], object]
+# Expressions as nested tuples, see ptxspec.forms.evaluate.
+Expression = int | str | bool | tuple["Expression", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SlotTable:
+    """One qualifier of a form: its bits together, what leaving it out means, and whether it must be written."""
+
+    name: str
+    mask: int
+    absent: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RuleTable:
+    """``line`` is the rule's place in the instruction's file."""
+
+    id: str
+    why: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FloorTable:
+    """One floor; ``only``: indices of targets (empty: all); ``until``: first version without the form (0: none)."""
+
+    when: Predicate | None
+    ptx: int
+    sm: int
+    only: tuple[str, ...]
+    until: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FindingTable:
+    """A difference of the assembler: the toolkits that show it, the rules it waives (bits), or what it does."""
+
+    id: str
+    toolkits: tuple[str, ...]
+    when: Predicate | None
+    waives: int
+    admits: bool
+    outcome: str
+    context: str
+    manual: str
+    ptxas: str
+    advice: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class OperandTable:
+    """One operand with unevaluated expressions."""
+
+    name: str
+    role: str
+    kinds: tuple[str, ...]
+    type: Expression
+    lanes: Expression
+    space: Expression
+    classes: str
+    sink: bool
+    present: Predicate | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepTable:
+    """One step of the semantics with unevaluated arguments."""
+
+    do: str
+    args: tuple[tuple[str, Expression], ...]
+    when: Predicate | None
+
+
+@dataclass(frozen=True, slots=True)
+class ObligationTable:
+    """One proof goal with unevaluated arguments."""
+
+    id: str
+    prove: str
+    at: str
+    bytes: Expression
+    to: Expression
+    space: Expression
+    access: str
+    when: Predicate | None
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class FormTable:
+    """One form. ``broken(m)``: bits of the violated rules. ``floor(m)``: smallest (ptx, sm)."""
+
+    id: str
+    line: int
+    documented: bool
+    slots: tuple[SlotTable, ...]
+    allowed: int
+    required: tuple[int, ...]
+    rules: tuple[RuleTable, ...]
+    broken: Callable[[int], int]
+    floors: tuple[FloorTable, ...]
+    floor: Callable[[int], tuple[int, int]]
+    special: bool
+    findings: tuple[FindingTable, ...]
+    operands: tuple[OperandTable, ...]
+    steps: tuple[StepTable, ...]
+    obligations: tuple[ObligationTable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One mnemonic. ``tokens``: word -> (bit, mask of its slot); ``shared``: words of several slots -> one pair for each
+    position; ``names``: bit -> (slot, word). ``overlap``: two forms may take one spelling."""
+
+    mnemonic: str
+    file: str
+    digest: str
+    summary: str
+    section: str
+    tokens: Mapping[str, tuple[int, int]]
+    shared: Mapping[str, tuple[tuple[int, int], ...]]
+    names: Mapping[int, tuple[str, str]]
+    forms: tuple[FormTable, ...]
+    accept: tuple[str, ...]
+    reject: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolkitTable:
+    """An assembler release."""
+
+    ptx: int
+    targets: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyTable:
+    """Types as (bits, class, declarable as a register), words and machines."""
+
+    types: Mapping[str, tuple[int, str, bool]]
+    vectors: Mapping[str, int]
+    spaces: Mapping[str, str]
+    versions: tuple[int, ...]
+    targets: Mapping[str, int]
+    toolkits: Mapping[str, ToolkitTable]
+    specials: Mapping[str, tuple[str, int, int]]
+    sections: Mapping[str, str]

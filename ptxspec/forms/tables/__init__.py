@@ -1,0 +1,1 @@
+"""Generated tables, one module for each mnemonic."""
