@@ -1,0 +1,86 @@
+"""Memory operands: one base per array, constants in the instruction, 32-bit arithmetic where proved enough."""
+
+from __future__ import annotations
+
+from ptxspec.diagnostics import Note
+from ptxspec.lang.ir import Buffer
+from ptxspec.ptx.operand import Address, Register, Symbol
+from ptxspec.scalar.expr import Poly
+
+from .context import Context, integer
+from .indices import S32, Indices
+from .scopes import Value
+
+
+class Addresses:
+    """Builds ``[register+constant]`` operands. ``bases`` gives each global array's parameter symbol, ``symbols`` the
+    variable (and byte offset inside it) of each shared or addressable local tensor."""
+
+    def __init__(self, context: Context, indices: Indices) -> None:
+        self.context = context
+        self.indices = indices
+        self.parameters: dict[Buffer, Symbol] = {}
+        self.symbols: dict[Buffer, Symbol] = {}
+
+    def operand(self, buffer: Buffer, runtime: Poly, constant: int) -> Address:
+        """The address of byte ``runtime + constant`` of ``buffer``."""
+        if buffer.scope == "global":
+            base = self._global(buffer, runtime)
+        else:
+            symbol = self.symbols[buffer]
+            constant += symbol.offset
+            start = Symbol(symbol.name, symbol.space, 0, symbol.kind, symbol.type)
+            if runtime.is_const:
+                return Address(start, constant)
+            base = self._window(buffer, start, runtime)
+        if not S32[0] <= constant <= S32[1]:
+            base = self._far(base, buffer, runtime, constant)
+            constant = 0
+        return Address(base, constant)
+
+    def base(self, buffer: Buffer) -> Register:
+        """The global-space address of an array parameter."""
+        symbol = self.parameters.get(buffer)
+        if symbol is None:
+            raise self.context.error("E109", f"`{buffer.name}` is global memory but not a parameter",
+                                     Note("help", "global tensors are the kernel's parameters"))
+
+        def write(register: Register) -> None:
+            generic = self.context.registers.fresh("b64")
+            self.context.instr("ld.param.b64", (generic, Address(symbol)))
+            self.context.instr("cvta.to.global.u64", (register, generic))
+        found = self.context.once(("base", buffer), "b64", write)
+        assert isinstance(found, Register)
+        return found
+
+    def _global(self, buffer: Buffer, runtime: Poly) -> Register:
+        base = self.base(buffer)
+        if runtime.is_const:
+            return base
+        found = self.context.cached(("address", buffer, runtime), runtime, "b64",
+                                    lambda register: self.indices.sum64(runtime, base, register))
+        assert isinstance(found, Register)
+        return found
+
+    def _window(self, buffer: Buffer, symbol: Symbol, runtime: Poly) -> Register:
+        """Shared and local memory: 32-bit addresses (both windows are smaller than 4 GiB)."""
+        context = self.context
+
+        def start(register: Register) -> None:
+            context.instr("mov.u32", (register, symbol))
+
+        def write(register: Register) -> None:
+            base = context.once(("window", symbol.name), "b32", start)
+            offset: Value = self.indices.low(runtime)
+            context.instr("add.s32", (register, base, offset))
+        found = context.cached(("address", buffer, runtime), runtime, "b32", write)
+        assert isinstance(found, Register)
+        return found
+
+    def _far(self, base: Register, buffer: Buffer, runtime: Poly, constant: int) -> Register:
+        """A constant too large for the instruction's 32-bit offset field."""
+        found = self.context.cached(("far", buffer, runtime, constant), runtime, base.cls,
+                                    lambda register: self.context.instr(
+                                        f"add.s{base.cls[1:]}", (register, base, integer(constant))))
+        assert isinstance(found, Register)
+        return found

@@ -1,0 +1,179 @@
+"""What emission must know of a kernel's body before it writes a line.
+
+Which statements use which values and write which register tensors (so that an element read may name the slot itself
+instead of a copy), which loops must be unrolled because they index registers, how wide the slots of a register tensor
+are, and which ``local`` tensors live in addressable memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ptxspec.scalar.expr import BITS, Expr, Var
+from ptxspec.lang.ir import Apply, Assume, Barrier, Buffer, For, If, Kernel, Load, Located, Statement, Store, Sub, View
+
+from .statics import free
+
+
+def nested(statement: Statement) -> Iterator[Sequence[Statement]]:
+    """The statement lists directly inside ``statement``."""
+    if isinstance(statement, For):
+        yield statement.body
+    elif isinstance(statement, If):
+        yield statement.then
+        yield statement.orelse
+
+
+def every(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """All statements, nested ones included, in program order."""
+    for statement in statements:
+        yield statement
+        for inner in nested(statement):
+            yield from every(inner)
+
+
+def view_expressions(view: View) -> Iterator[Expr]:
+    """Runtime expressions inside the steps of a view."""
+    for step in view.steps:
+        if isinstance(step, Sub):
+            for axis in step.axes:
+                yield axis.start
+
+
+def expressions(statement: Statement) -> Iterator[Expr]:
+    """Expressions that ``statement`` itself reads (not those of statements inside it)."""
+    if isinstance(statement, Apply):
+        for operand in statement.operands:
+            if isinstance(operand, View):
+                yield from view_expressions(operand)
+            else:
+                yield operand
+        yield from (e for e in (statement.pred, statement.cache_policy) if e is not None)
+    elif isinstance(statement, (Load, Store)):
+        yield from statement.index
+        yield from view_expressions(statement.view)
+        if isinstance(statement, Store):
+            yield statement.value
+    elif isinstance(statement, For):
+        yield from (statement.start, statement.stop, statement.step)
+    elif isinstance(statement, If):
+        yield statement.condition
+
+
+def written(statement: Statement) -> Iterator[Buffer]:
+    """Register tensors that ``statement`` itself may change (an operand is taken as written unless it is only read)."""
+    if isinstance(statement, Store):
+        yield statement.view.buffer
+    elif isinstance(statement, Apply):
+        uses = [o for o in statement.use.operands if "address" not in o.kinds]
+        for operand, use in zip(statement.operands, statement.use.operands):
+            if isinstance(operand, View) and (use.role != "in" or not uses):
+                yield operand.buffer
+
+
+@dataclass(slots=True)
+class Facts:
+    """Values used and buffers written by a statement with everything inside it."""
+
+    uses: frozenset[Var]
+    writes: frozenset[Buffer]
+
+
+@dataclass(slots=True)
+class Analysis:
+    """Results for one kernel; see the module's docstring."""
+
+    unrolled: set[For] = field(default_factory=set)
+    addressable: set[Buffer] = field(default_factory=set)
+    slot_bits: dict[Buffer, int] = field(default_factory=dict)
+    copied: set[Load] = field(default_factory=set)
+    cluster: bool = False
+
+
+def facts(statement: Statement, memo: dict[int, Facts]) -> Facts:
+    """:class:`Facts` of ``statement``, computed once."""
+    known = memo.get(id(statement))
+    if known is not None:
+        return known
+    uses: set[Var] = set()
+    for expr in expressions(statement):
+        uses |= free(expr)
+    writes = set(written(statement))
+    for inner in nested(statement):
+        for each in inner:
+            below = facts(each, memo)
+            uses |= below.uses
+            writes |= below.writes
+    result = memo[id(statement)] = Facts(frozenset(uses), frozenset(writes))
+    return result
+
+
+def mark_copies(statements: Sequence[Statement], analysis: Analysis, memo: dict[int, Facts]) -> None:
+    """Element reads of registers that need a copy, because the slot may change before the value's last use."""
+    last: dict[Var, int] = {}
+    for position, statement in enumerate(statements):
+        for variable in facts(statement, memo).uses:
+            last[variable] = position
+    for position, statement in enumerate(statements):
+        if isinstance(statement, Load) and statement.view.buffer.scope == "local":
+            end = last.get(statement.result, position)
+            between = statements[position + 1:end + 1]
+            buffer = statement.view.buffer
+            for each in between:
+                # A Store reads before it writes, so it may be the last use of the slot that it overwrites.
+                if buffer in facts(each, memo).writes and not (each is between[-1] and isinstance(each, Store)):
+                    analysis.copied.add(statement)
+                    break
+        for inner in nested(statement):
+            mark_copies(inner, analysis, memo)
+
+
+def memory_operands(statement: Apply) -> Iterator[View]:
+    """Views that the instruction takes as addresses."""
+    for operand, use in zip(statement.operands, statement.use.operands):
+        if isinstance(operand, View) and "address" in use.kinds:
+            yield operand
+
+
+def register_operands(statement: Apply) -> Iterator[View]:
+    """Views of ``local`` tensors that the instruction takes as registers."""
+    for operand, use in zip(statement.operands, statement.use.operands):
+        if isinstance(operand, View) and "address" not in use.kinds:
+            yield operand
+
+
+def slot_widths(kernel: Kernel, analysis: Analysis) -> None:
+    """Fill ``slot_bits``: the one width all accesses use, else the tensor's own element width."""
+    seen: dict[Buffer, set[int]] = {}
+    for statement in every(kernel.body):
+        if isinstance(statement, Apply):
+            analysis.addressable.update(v.buffer for v in memory_operands(statement) if v.buffer.scope == "local")
+            for view in register_operands(statement):
+                seen.setdefault(view.buffer, set()).add(BITS[view.dtype])
+        elif isinstance(statement, (Load, Store)):
+            seen.setdefault(statement.view.buffer, set()).add(BITS[statement.view.dtype])
+    for buffer, widths in seen.items():
+        analysis.slot_bits[buffer] = next(iter(widths)) if len(widths) == 1 else min(widths)
+
+
+def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[Located, ...]]) -> None:
+    """Loops whose variable decides which register is meant, and those that decide the trip count of such loops."""
+    loops: dict[Var, For] = {s.var: s for s in every(kernel.body) if isinstance(s, For)}
+    pending: list[For] = [s for s in loops.values() if s.unroll]
+    for statement in every(kernel.body):
+        for where in located.get(id(statement), ()):
+            for variable in free(where.slot) | free(where.slot_byte):
+                if variable in loops:
+                    pending.append(loops[variable])
+    while pending:
+        loop = pending.pop()
+        if loop in analysis.unrolled:
+            continue
+        analysis.unrolled.add(loop)
+        for bound in (loop.start, loop.stop, loop.step):
+            pending.extend(loops[v] for v in free(bound) if v in loops)
+
+
+__all__ = ["Analysis", "Assume", "Barrier", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands",
+           "nested", "register_operands", "slot_widths"]

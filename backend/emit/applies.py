@@ -1,0 +1,172 @@
+"""``apply``: one instruction for each repeat, operands bound directly to slots and addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from ptxspec.diagnostics import Note
+from ptxspec.forms.use import OperandUse
+from ptxspec.lang.ir import Apply, Buffer, Located, View
+from ptxspec.ptx.operand import Guard, Immediate, Operand, Register, Vector
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.expr import BITS, BOOL, INDEX, Const, Expr, Op, Poly, Var
+
+from .addresses import Addresses
+from .context import Context
+from .elements import Elements
+from .scalars import Scalars
+from .slots import Slots
+from .statics import Split
+from .types import bit_pattern, immediate, slot_class
+
+
+#: Stands for "no word axis" where an element is accessed alone.
+_WORD = Var("w", INDEX, "word", 0, 0)
+
+
+@dataclass(slots=True)
+class Placement:
+    """A view operand with its offset as a function of repeat and word."""
+
+    view: View
+    use: OperandUse | None
+    located: Located
+    repeats: tuple[Var, ...]
+    word: Var
+    words: int
+    split: Split | None = None
+
+    @staticmethod
+    def element(view: View, located: Located) -> Placement:
+        """The place of one element of scalar code."""
+        return Placement(view, None, located, (), _WORD, 1)
+
+
+class Applies:
+    """Writes :class:`Apply` statements."""
+
+    def __init__(self, context: Context, scalars: Scalars, addresses: Addresses, slots: Slots,
+                 elements: Elements) -> None:
+        self.context = context
+        self.scalars = scalars
+        self.addresses = addresses
+        self.slots = slots
+        self.elements = elements
+
+    def write(self, apply: Apply, placements: dict[int, Placement]) -> None:
+        """All instructions of ``apply``; ``placements`` by operand position."""
+        context, use = self.context, apply.use
+        guard = self._guard(apply.pred)
+        if guard is False:
+            return
+        assert guard is None or isinstance(guard, Guard)
+        known = frozenset(v for v in context.env if isinstance(v, Var))
+        repeats: tuple[Var, ...] = ()
+        for placement in placements.values():
+            repeats = placement.repeats
+            if placement.split is None:
+                placement.split = Split(self.offset(placement), known | {*placement.repeats, placement.word})
+        fixed = self._fixed(apply, placements)
+        env: dict[Expr, int] = dict(context.env)
+        for position in product(*map(range, apply.repeat)):
+            env.update(zip(repeats, position))
+            after: list[tuple[Register, Buffer, int, int]] = []
+            operands = [fixed[k] if k in fixed else self._place(placements[k], env, after)
+                        for k in range(len(use.operands))]
+            context.form(use.mnemonic, use.slots, operands, guard)
+            for whole, buffer, byte, bits in after:
+                self._give_back(whole, buffer, byte, bits, guard)
+
+    def offset(self, placement: Placement) -> Poly:
+        """Byte offset of a word of the operand."""
+        located = placement.located
+        buffer = placement.view.buffer
+        if self.elements.in_registers(placement.view):
+            return ix.add(ix.scale(located.slot, BITS[buffer.dtype] // 8), located.slot_byte)
+        return located.byte
+
+    def _guard(self, pred: Expr | None) -> Guard | None | bool:
+        """The guard; None without one, False where the predicate is known to be false."""
+        if pred is None:
+            return None
+        pred = self.context.known(pred)
+        if isinstance(pred, Const):
+            return None if pred.value else False
+        if isinstance(pred, Op) and pred.name == "lnot":
+            return Guard(self.scalars.predicate(pred.args[0]), True)
+        return Guard(self.scalars.predicate(pred))
+
+    def _fixed(self, apply: Apply, placements: dict[int, Placement]) -> dict[int, Operand]:
+        """Operands that do not change over repeats: scalars and the cache policy."""
+        fixed: dict[int, Operand] = {}
+        for k, use in enumerate(apply.use.operands):
+            if k in placements:
+                continue
+            scalar = apply.operands[k] if k < len(apply.operands) else apply.cache_policy
+            if scalar is None or isinstance(scalar, View):
+                raise self.context.error("E110", f"operand {k + 1} (`{use.name}`) of {apply.use.opcode} is missing")
+            fixed[k] = self._scalar(scalar, use)
+        return fixed
+
+    def _scalar(self, scalar: Expr, use: OperandUse) -> Operand:
+        scalar = self.context.known(scalar)
+        if "predicate" in use.kinds and scalar.dtype == BOOL:
+            return self.scalars.predicate(scalar)
+        if isinstance(scalar, Const) and "immediate" in use.kinds and use.bits in (32, 64):
+            if use.type == "f32" or use.type == "f64":
+                return immediate(scalar.value, f"float{use.bits}")
+            if scalar.dtype.startswith("float"):
+                return Immediate(f"0x{bit_pattern(scalar.value, scalar.dtype):0{use.bits // 4}X}")
+            return immediate(int(scalar.value), scalar.dtype)
+        if use.bits and scalar.dtype != BOOL and BITS.get(scalar.dtype, use.bits) != use.bits:
+            raise self.context.error("E111", f"`{use.name}` of this instruction has {use.bits} bits, but the value is "
+                                     f"{scalar.dtype}", Note("help", "cast it to a type of that width"))
+        return self.scalars.slot_bits(scalar, use.bits or BITS[scalar.dtype], slot_class(use.bits))
+
+    def _place(self, placement: Placement, env: dict[Expr, int],
+               after: list[tuple[Register, Buffer, int, int]]) -> Operand:
+        view, split, word = placement.view, placement.split, placement.word
+        assert split is not None and placement.use is not None
+        if "address" in placement.use.kinds:
+            env[word] = 0
+            runtime, constant = split.at(env)
+            return self.addresses.operand(view.buffer, runtime, constant)
+        bits = BITS[view.dtype]
+        registers: list[Register] = []
+        for w in range(placement.words):
+            env[word] = w
+            runtime, byte = split.at(env)
+            registers.append(self._register(placement, runtime, byte, bits, after))
+        return registers[0] if placement.words == 1 else Vector(tuple(registers))
+
+    def _register(self, placement: Placement, runtime: Poly, byte: int, bits: int,
+                  after: list[tuple[Register, Buffer, int, int]]) -> Register:
+        """One register of a ``local`` operand: its slot, or a stand-in that is filled before and spread after."""
+        assert placement.use is not None
+        view, role = placement.view, placement.use.role
+        buffer = view.buffer
+        if not self.elements.in_registers(view):
+            if buffer.scope != "local":
+                raise self.context.error("E112", f"`{buffer.name}` is {buffer.scope} memory, but this operand is "
+                                         "registers", Note("help", "load it into a register tensor first"))
+            raise self.context.error(
+                "E113", f"`{buffer.name}` is used both as addressable local memory and as registers of an instruction",
+                Note("help", "use two tensors and copy between them with ld.local and st.local"))
+        if not runtime.is_const:
+            raise self.context.error(
+                "E101", f"which register of `{buffer.name}` is meant is known only at run time: offset {runtime!r}",
+                Note("help", "index register tensors with constants or with loops of constant bounds"))
+        parts = self.slots.span(buffer, byte, bits)
+        if len(parts) == 1:
+            return parts[0]
+        unit = self.slots.slot_bits[buffer]
+        if role == "in":
+            return self.slots.pack(parts, unit)
+        whole = self.slots.pack(parts, unit) if role == "inout" else self.context.registers.fresh(slot_class(bits))
+        after.append((whole, buffer, byte, bits))
+        return whole
+
+    def _give_back(self, whole: Register, buffer: Buffer, byte: int, bits: int, guard: Guard | None) -> None:
+        """Spread a stand-in over its slots, under the instruction's own guard: what it kept, the slots keep."""
+        self.slots.unpack(whole, self.slots.span(buffer, byte, bits), self.slots.slot_bits[buffer], guard)

@@ -1,0 +1,316 @@
+"""Exact index expressions to registers, in 32 bits where their bounds prove that enough, else in 64.
+
+Sums and products may wrap on the way when the final value fits: two's-complement arithmetic is exact modulo a power
+of two. Divisions, comparisons, minima and bit operations need exact operands and are computed wide enough for those.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from ptxspec.ptx.operand import Register
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, is_signed
+
+from .context import Context, integer
+from .division import divide
+from .scalars import Scalars
+from .scopes import Value
+
+
+S32 = (-(1 << 31), (1 << 31) - 1)
+U32 = (0, (1 << 32) - 1)
+
+
+def fits(expr: Expr, limits: tuple[int, int]) -> bool:
+    """True when the exact value of ``expr`` provably lies within ``limits`` (inclusive)."""
+    lo, hi = ix.bounds(expr)
+    return lo is not None and hi is not None and limits[0] <= lo and hi <= limits[1]
+
+
+def form(expr: Expr) -> tuple[int, bool]:
+    """(bits, signed) of the narrowest register form that holds ``expr`` exactly."""
+    if fits(expr, S32):
+        return 32, True
+    return (32, False) if fits(expr, U32) else (64, True)
+
+
+class Indices:
+    """Evaluates :class:`Poly` and the index operations inside it."""
+
+    def __init__(self, context: Context, scalars: Scalars) -> None:
+        self.context = context
+        self.scalars = scalars
+
+    # -- whole values --------------------------------------------------------------------------------------------
+
+    def wide(self, poly: Poly) -> Value:
+        """``poly`` in 64 bits."""
+        if poly.is_const:
+            return integer(poly.const)
+        bits, signed = form(poly)
+        if bits == 32:
+            return self._extend(self.low(poly), signed, poly)
+        return self.context.cached((64, poly), poly, "b64", lambda register: self.sum64(poly, None, register))
+
+    def low(self, poly: Poly) -> Value:
+        """The low 32 bits of ``poly``: its value where it fits 32 bits."""
+        if poly.is_const:
+            return integer(poly.const)
+        if poly.const == 0 and len(poly.terms) == 1 and poly.terms[0][1] == 1 and len(poly.terms[0][0]) == 1:
+            return self._low_atom(poly.terms[0][0][0])
+        return self.context.cached((32, poly), poly, "b32", lambda register: self._sum32(poly, register))
+
+    def exact(self, poly: Poly, bits: int) -> Value:
+        """``poly`` in ``bits``, which its bounds must allow."""
+        return self.low(poly) if bits == 32 else self.wide(poly)
+
+    def register(self, poly: Poly, bits: int) -> Register:
+        """:meth:`exact` in a register."""
+        return self.context.materialise(self.exact(poly, bits), f"b{bits}")
+
+    def _extend(self, value: Value, signed: bool, depends: Expr) -> Value:
+        if not isinstance(value, Register):
+            return value
+        kind = "s" if signed else "u"
+        return self.context.cached(("extend", kind, depends), depends, "b64", lambda register: self.context.instr(
+            f"cvt.{kind}64.{kind}32", (register, value)))
+
+    # -- sums ----------------------------------------------------------------------------------------------------
+
+    def _sum32(self, poly: Poly, target: Register) -> None:
+        """Sum of products modulo 2**32."""
+        context = self.context
+        steps = [(self._low_product(monomial), coefficient) for monomial, coefficient in poly.terms]
+        steps.sort(key=lambda step: step[1] != 1)   # a plain term first: the others multiply and add onto it
+        total: Value | None = None
+        for position, (value, coefficient) in enumerate(steps):
+            last = position == len(steps) - 1 and poly.const == 0
+            result = target if last else context.registers.fresh("b32")
+            if total is None:
+                if coefficient == 1 and not last:
+                    total = value
+                    continue
+                self._scale32(value, coefficient, result)
+            elif coefficient == 1:
+                context.instr("add.s32", (result, total, value))
+            elif coefficient == -1:
+                context.instr("sub.s32", (result, total, value))
+            else:
+                context.instr("mad.lo.s32", (result, value, integer(_signed(coefficient, 32)), total))
+            total = result
+        if poly.const:
+            assert total is not None
+            context.instr("add.s32", (target, total, integer(_signed(poly.const, 32))))
+
+    def _scale32(self, value: Value, coefficient: int, result: Register) -> None:
+        if coefficient == 1:
+            self.context.instr("mov.b32", (result, value))
+        elif coefficient > 0 and coefficient & (coefficient - 1) == 0 and coefficient < 1 << 32:
+            self.context.instr("shl.b32", (result, value, integer(coefficient.bit_length() - 1)))
+        elif coefficient == -1:
+            self.context.instr("neg.s32", (result, value))
+        else:
+            self.context.instr("mul.lo.s32", (result, value, integer(_signed(coefficient, 32))))
+
+    def _low_product(self, monomial: Monomial) -> Register:
+        value: Register | None = None
+        for count, part in enumerate(monomial, 1):
+            factor = self.context.materialise(self._low_atom(part), "b32")
+            if value is None:
+                value = factor
+                continue
+            left = value
+            found = self.context.cached(("mul32", monomial[:count]), _level_of(monomial[:count]), "b32",
+                                        lambda register, a=left, b=factor: self.context.instr(  # type: ignore[misc]
+                                            "mul.lo.s32", (register, a, b)))
+            assert isinstance(found, Register)
+            value = found
+        assert value is not None
+        return value
+
+    def sum64(self, poly: Poly, base: Value | None, target: Register) -> None:
+        """``base + poly`` exactly in 64 bits: 32-bit parts enter through one widening multiply-add each."""
+        context = self.context
+        parts = _grouped(poly)
+        total = base
+        for position, (part, factor) in enumerate(parts):
+            last = position == len(parts) - 1 and poly.const == 0
+            result = target if last else context.registers.fresh("b64")
+            self._add64(total, part, factor, result)
+            total = result
+        if poly.const or not parts:
+            constant = integer(poly.const)
+            if total is None:
+                context.instr("mov.b64", (target, constant))
+            else:
+                context.instr("add.s64", (target, total, constant))
+
+    def _add64(self, total: Value | None, part: Poly, factor: int, result: Register) -> None:
+        context = self.context
+        bits, signed = form(part)
+        if bits == 32 and (signed or factor >= 0) and S32[0] <= factor <= S32[1]:
+            value = context.materialise(self.low(part), "b32")
+            kind = "s32" if signed else "u32"
+            if factor == 1:
+                wide = self._extend(value, signed, part)
+                self._plus(total, wide, result)
+            elif total is None:
+                context.instr(f"mul.wide.{kind}", (result, value, integer(factor)))
+            else:
+                context.instr(f"mad.wide.{kind}", (result, value, integer(factor), total))
+            return
+        value64 = self._product64(part)
+        if factor == 1:
+            self._plus(total, value64, result)
+        elif total is None:
+            context.instr("mul.lo.s64", (result, value64, integer(_signed(factor, 64))))
+        else:
+            context.instr("mad.lo.s64", (result, value64, integer(_signed(factor, 64)), total))
+
+    def _plus(self, total: Value | None, value: Value, result: Register) -> None:
+        if total is None:
+            self.context.instr("mov.b64", (result, value))
+        else:
+            self.context.instr("add.s64", (result, total, value))
+
+    def _product64(self, part: Poly) -> Register:
+        """A single product of atoms (coefficient 1) in 64 bits."""
+        (monomial, _), = part.terms
+        value: Register | None = None
+        for count, atom in enumerate(monomial, 1):
+            factor = self.context.materialise(self._wide_atom(atom), "b64")
+            if value is None:
+                value = factor
+                continue
+            left = value
+            found = self.context.cached(("mul64", monomial[:count]), _level_of(monomial[:count]), "b64",
+                                        lambda register, a=left, b=factor: self.context.instr(  # type: ignore[misc]
+                                            "mul.lo.s64", (register, a, b)))
+            assert isinstance(found, Register)
+            value = found
+        assert value is not None
+        return value
+
+    # -- atoms ---------------------------------------------------------------------------------------------------
+
+    def _low_atom(self, atom: Expr) -> Value:
+        value = self._atom(atom)
+        if isinstance(value, Register) and value.cls == "b64":
+            return self.context.cached(("low", atom), atom, "b32", lambda register: self.context.instr(
+                "cvt.u32.u64", (register, value)))
+        return value
+
+    def _wide_atom(self, atom: Expr) -> Value:
+        value = self._atom(atom)
+        if isinstance(value, Register) and value.cls == "b32":
+            signed = form(ix.atom(atom))[1] if atom.dtype == INDEX else is_signed(atom.dtype)
+            return self._extend(value, signed, atom)
+        return value
+
+    def _atom(self, atom: Expr) -> Value:
+        """An atom in its own width: typed ones as their type says, index operations as their bounds allow."""
+        if atom.dtype != INDEX or isinstance(atom, Var):
+            return self.scalars.value(atom)
+        if isinstance(atom, Poly):
+            return self.exact(atom, form(atom)[0])
+        assert isinstance(atom, Op)
+        bits = self._bits(atom)
+        return self.context.cached((bits, atom), atom, f"b{bits}", lambda register: self._operation(atom, bits, register))
+
+    def _bits(self, op: Op) -> int:
+        """Width in which operands and result of ``op`` are all exact in one signedness."""
+        numbers = [a for a in op.args if a.dtype == INDEX] + [op]
+        for limits in (S32, U32):
+            if all(fits(n, limits) for n in numbers):
+                return 32
+        return 64
+
+    def _operation(self, op: Op, bits: int, target: Register) -> None:
+        context, name = self.context, op.name
+        if name == "select":
+            condition = self.scalars.predicate(op.args[0])
+            context.instr(f"selp.b{bits}", (target, self.exact(ix.index(op.args[1]), bits),
+                                            self.exact(ix.index(op.args[2]), bits), condition))
+            return
+        left = ix.index(op.args[0])
+        right = ix.index(op.args[1])
+        signed = bits == 64 or all(fits(a, S32) for a in (left, right, op))
+        kind = f"{'s' if signed else 'u'}{bits}"
+        first = self.register(left, bits)
+        if name in ("floordiv", "floormod", "truncdiv", "truncmod"):
+            lo, positive = ix.bounds(left)[0], ix.bounds(right)[0]
+            divide(context, name, kind, target, first, self.exact(right, bits), right.const if right.is_const else None,
+                   nonnegative=lo is not None and lo >= 0, positive=positive is not None and positive > 0)
+        elif name in ("min", "max"):
+            context.instr(f"{name}.{kind}", (target, first, self.exact(right, bits)))
+        elif name in ("and", "or", "xor"):
+            context.instr(f"{name}.b{bits}", (target, first, self.exact(right, bits)))
+        elif name in ("shl", "shr"):
+            amount = self.low(right)
+            context.instr(f"shl.b{bits}" if name == "shl" else f"shr.{kind}", (target, first, amount))
+        else:
+            raise context.error("E105", f"`{name}` has no index instruction (internal)", span=op.span)
+
+    def compare(self, name: str, left: Poly, right: Poly, target: Register) -> None:
+        """Set predicate ``target`` to an exact comparison."""
+        both_signed = fits(left, S32) and fits(right, S32)
+        bits = 32 if both_signed or (fits(left, U32) and fits(right, U32)) else 64
+        kind = f"{'s' if both_signed or bits == 64 else 'u'}{bits}"
+        self.context.instr(f"setp.{name}.{kind}", (target, self.register(left, bits), self.exact(right, bits)))
+
+
+def _signed(value: int, bits: int) -> int:
+    """``value`` modulo 2**bits as a signed literal."""
+    half = 1 << bits - 1
+    return (value + half) % (1 << bits) - half
+
+
+def _level_of(monomial: Monomial) -> Expr:
+    return Poly(0, ((monomial, 1),))
+
+
+def _grouped(poly: Poly) -> list[tuple[Poly, int]]:
+    """The terms of ``poly`` as (part, factor) with sum of part*factor, parts joined while they fit 32 bits.
+
+    One part is then one 32-bit sum and one widening multiply-add; a term that needs 64 bits stands alone.
+    """
+    parts: list[tuple[Poly, int]] = []
+    joined: Poly | None = None
+    for monomial, coefficient in poly.terms:
+        term = Poly(0, ((monomial, coefficient),))
+        single = Poly(0, ((monomial, 1),))
+        if len(monomial) > 1 and not fits(single, S32):
+            parts.append((single, coefficient))
+            continue
+        if not (fits(single, S32) or fits(single, U32)):
+            parts.append((single, coefficient))
+            continue
+        if joined is not None:
+            together = ix.add(joined, term)
+            factor = _common(together)
+            if fits(_over(together, factor), S32):
+                joined = together
+                continue
+            parts.append((_over(joined, _common(joined)), _common(joined)))
+        joined = term
+    if joined is not None:
+        factor = _common(joined)
+        parts.append((_over(joined, factor), factor))
+    return parts
+
+
+def _common(poly: Poly) -> int:
+    factor = 0
+    for _, coefficient in poly.terms:
+        factor = gcd(factor, coefficient)
+    if len(poly.terms) == 1 and poly.terms[0][1] < 0:
+        factor = -factor
+    return factor
+
+
+def _over(poly: Poly, factor: int) -> Poly:
+    return Poly(0, tuple((monomial, coefficient // factor) for monomial, coefficient in poly.terms))
+
+
+__all__ = ["S32", "U32", "Indices", "fits", "form"]
