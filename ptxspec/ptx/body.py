@@ -23,7 +23,7 @@ from ptxspec.ptx.module import (
 )
 from ptxspec.ptx.operand import Guard, Register, Symbol
 from ptxspec.ptx.operands import parse_operands
-from ptxspec.ptx.scope import Scope
+from ptxspec.ptx.scope import Scope, special_register
 
 MAX_DIAGNOSTICS = 200
 _STATEMENT = re.compile(
@@ -31,7 +31,7 @@ _STATEMENT = re.compile(
       (?P<close>\}}) | (?P<open>\{{) | (?P<empty>;)
     | (?P<label>{IDENTIFIER})\s*:(?!:)
     | (?P<dir>\.[A-Za-z_]\w*)
-    | (?:@\s*(?P<neg>!?)\s*(?P<pred>{IDENTIFIER}(?:\s*\.\s*\w+)?)\s*)?
+    | (?:@\s*(?P<neg>!?)\s*(?P<pred>{IDENTIFIER})\s*)?
       (?P<op>[A-Za-z_]\w*(?:\s*\.\s*\w+(?:::\w+)*)*)
     )""",
     re.X,
@@ -45,7 +45,8 @@ def variable_symbols(decl: VariableDecl, kind: str) -> list[Symbol]:
     """The names that ``decl`` puts in scope (several for a parameterised name ``v<4>``)."""
     name, bracket, rest = decl.name.partition("<")
     names = [f"{name}{i}" for i in range(int(rest[:-1]))] if bracket else [name]
-    return [Symbol(n, decl.space, 0, kind, decl.type) for n in names]
+    unified = any(".unified" in a for a in decl.attributes)
+    return [Symbol(n, decl.space, 0, kind, decl.type, "", unified, bool(decl.dims)) for n in names]
 
 
 class BodyParser:
@@ -144,9 +145,10 @@ class BodyParser:
         guard = None
         if predicate is not None:
             found = scope.find(predicate)
-            if found is None:
+            if found is None and special_register(predicate) is None:
                 self._pending.append((predicate, match.start("pred")))
-            register = found if isinstance(found, Register) else Register(predicate, "")
+            cls = "pred" if predicate == "%is_explicit_cluster" and found is None else ""
+            register = found if isinstance(found, Register) else Register(predicate, cls)
             guard = Guard(register, match.group("neg") == "!")
         if scope.unknown:
             self._pending.extend((name, start) for name in scope.unknown)

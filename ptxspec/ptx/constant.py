@@ -74,6 +74,8 @@ def expression(cursor: Cursor, depth: int = 0) -> int | float:
         first = expression(cursor, depth + 1)
         cursor.expect(":", "in a conditional constant expression")
         second = expression(cursor, depth + 1)
+        if isinstance(condition, float) or isinstance(first, float) or isinstance(second, float):
+            raise cursor.error("a conditional constant expression takes integers only")
         return first if condition else second
     return condition
 
@@ -97,6 +99,8 @@ def _binary(cursor: Cursor, level: int, depth: int) -> int | float:
 
 
 def _apply(operator: str, left: int | float, right: int | float, at: int) -> int | float:
+    if isinstance(left, float) != isinstance(right, float):
+        raise PtxSyntaxError("L002", "a constant expression mixes integer and floating-point constants", at)
     if isinstance(left, float) or isinstance(right, float):
         try:
             if operator == "+":
@@ -108,7 +112,7 @@ def _apply(operator: str, left: int | float, right: int | float, at: int) -> int
             if operator == "/":
                 return float(left) / float(right)
         except (ZeroDivisionError, OverflowError):
-            return math.nan
+            raise PtxSyntaxError("L002", "division by zero in a constant expression", at) from None
         if operator in _COMPARE:
             return int(_COMPARE[operator](float(left), float(right)))
         raise PtxSyntaxError("L002", f"operator '{operator}' does not take floating-point operands", at)
@@ -123,9 +127,14 @@ def _unary(cursor: Cursor, depth: int) -> int | float:
     if cursor.kind == "number":
         at, text = cursor.at, cursor.take()
         try:
-            return literal(text)
+            value0 = literal(text)
         except ValueError:  # "09", or more digits than Python converts
             raise PtxSyntaxError("L002", f"'{text[:40]}' is not a literal", at, len(text)) from None
+        # ptxas wraps integers a little over 64 bits and refuses the ones far over.
+        pattern = text[:2] in ("0f", "0F", "0d", "0D")
+        if not pattern and (math.isinf(value0) if isinstance(value0, float) else value0 >= 1 << 66):
+            raise PtxSyntaxError("L002", f"'{text[:40]}' does not fit in 64 bits", at, len(text))
+        return value0 if isinstance(value0, float) else value0 & _MASK
     if cursor.kind == "name" and cursor.value == "WARP_SZ":
         cursor.take()
         return 32
@@ -146,9 +155,7 @@ def _unary(cursor: Cursor, depth: int) -> int | float:
             return -value2
         if operator == "+":
             return value2
-        if operator == "!":
-            return int(not value2)
         if isinstance(value2, float):
-            raise PtxSyntaxError("L002", "operator '~' does not take a floating-point operand", at)
-        return ~value2
+            raise PtxSyntaxError("L002", f"operator '{operator}' does not take a floating-point operand", at)
+        return int(not value2) if operator == "!" else ~value2
     raise cursor.error(f"expected a constant, found {cursor.found}")

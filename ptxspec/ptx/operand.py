@@ -51,8 +51,10 @@ class Symbol:
     ``space`` is the declared state space, ``""`` when unknown or when the name is a function. ``kind`` says what was
     declared: ``variable``, ``parameter`` (input of the enclosing function), ``result`` (its return parameter),
     ``argument`` (a ``.param`` variable of a call), ``function``, ``entry``, or ``""`` when unknown. ``type`` is the
-    declared type without dot. ``form`` keeps a spelling with more than an offset: ``element`` for ``name[i]``,
-    ``generic`` for ``generic(name)``, ``minus`` for ``name-4``.
+    declared type without dot. ``form`` keeps the spelling: ``plus`` for ``name+4``, ``element`` for ``name[i]``,
+    ``generic`` for ``generic(name)``. ``register`` as ``kind`` is the odd ``register+4`` outside an address.
+    ``unified`` tells that the variable was declared with ``.attribute(.unified(...))``, ``array`` that it was declared
+    with extents.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Symbol:
     type: str = ""
     form: str = ""
     unified: bool = False
+    array: bool = False
 
     def __str__(self) -> str:
         if self.form == "generic":
@@ -132,15 +135,11 @@ class Vector:
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """``[base]`` or ``[base+offset]``: ``base`` a register, a symbol or a literal; ``offset`` in bytes.
+    """``[base]`` or ``[base+offset]``: ``base`` a register, a symbol or a literal; ``offset`` in bytes."""
 
-    ``minus`` is set where the source wrote ``[base-4]``, a spelling that is not PTX.
-    """
-
-    base: Register | Symbol | Immediate | Label | Special | Component
+    base: Register | Symbol | Immediate | Label | Special
     offset: int = 0
     unified: bool = False
-    minus: bool = False
 
     def __str__(self) -> str:
         inner = str(self.base) if self.offset == 0 else f"{self.base}+{self.offset}"

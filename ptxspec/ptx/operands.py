@@ -173,6 +173,8 @@ def _vector(cursor: Cursor, scope: Scope) -> Vector:
     elements = []
     while True:
         element = _scalar(cursor, scope)
+        if isinstance(element, NotPredicate):
+            raise cursor.error("'!' is not possible inside a vector")
         elements.append(element)
         if cursor.accept("}"):
             return Vector(tuple(elements))
@@ -223,18 +225,29 @@ def _reference(cursor: Cursor, scope: Scope) -> _Scalar:
             return Label(f"{name}.{selector}")
         raise PtxSyntaxError("L002", f"'{name}' has no component '.{selector}'", at, len(name))
     found2 = _named(name, scope)
+    if isinstance(found2, (Register, Special)) and cursor.value == "+" and cursor.kind == "punct":
+        # The assembler takes "register + constant" like "symbol + constant"; the manual knows only the latter.
+        found2 = Symbol(name, "", 0, "register", getattr(found2, "cls", "b64"))
     if not isinstance(found2, (Symbol, Label)):
         return found2
     symbol = found2 if isinstance(found2, Symbol) else None
     if cursor.value == "[" and cursor.kind == "punct":
+        if symbol is not None and not symbol.array:
+            raise cursor.error(f"'{name}' is not an array")
         cursor.take()
         index = expression(cursor)
+        if isinstance(index, float):
+            raise cursor.error("an index must be an integer")
         cursor.expect("]", "after the index")
         return replace(symbol, offset=whole(index, at), form="element") if symbol else found2
     if cursor.value == "+" and cursor.kind == "punct":
         cursor.take()
         offset = expression(cursor)
-        return replace(symbol, offset=whole(offset, at), form="plus") if symbol else found2
+        if isinstance(offset, float):
+            raise cursor.error("an offset must be an integer")
+        if symbol is None:
+            return Symbol(name, "", whole(offset, at), "label", "", "plus")
+        return replace(symbol, offset=whole(offset, at), form="plus")
     return found2
 
 
@@ -243,7 +256,7 @@ def _bracket(cursor: Cursor, scope: Scope) -> Address | Group:
     start = cursor.at
     if cursor.kind == "number" or (cursor.kind == "punct" and cursor.value not in "{["):
         value = expression(cursor)
-        base: Register | Symbol | Immediate | Label | Special | Component = Immediate(
+        base: Register | Symbol | Immediate | Label | Special = Immediate(
             cursor.text[start : cursor.consumed].strip(), "float" if isinstance(value, float) else "int"
         )
         address = Address(base)
@@ -251,14 +264,9 @@ def _bracket(cursor: Cursor, scope: Scope) -> Address | Group:
         name = cursor.take()
         base = _base(name, scope)
         if cursor.kind == "dot":
-            selector = cursor.take()[1:]
-            if not isinstance(base, Register):
-                raise PtxSyntaxError("L002", f"'{name}' has no component '.{selector}'", start, len(name))
-            base = Component(base, selector)
+            raise cursor.error("an address takes no component such as '.x'")
         offset: int | float = 0
         if cursor.accept("+"):
-            if cursor.kind == "name" and isinstance(scope.find(cursor.value), Register):
-                return _sum(cursor, base, scope)
             offset = expression(cursor)
             if isinstance(offset, float):
                 raise PtxSyntaxError("L002", "an address offset must be an integer", start)
@@ -275,13 +283,6 @@ def _bracket(cursor: Cursor, scope: Scope) -> Address | Group:
         cursor.take()
         return replace(address, unified=True)
     return address
-
-
-def _sum(cursor: Cursor, base: Operand, scope: Scope) -> Group:
-    """``[register + register]`` and the like, which a few instructions take: kept as a bracketed list."""
-    second = _scalar(cursor, scope)
-    cursor.expect("]", "at the end of an address")
-    return Group((base, second), "[+")
 
 
 def _rest(cursor: Cursor, first: tuple[Operand, ...], scope: Scope) -> Group:

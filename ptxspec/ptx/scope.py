@@ -6,30 +6,14 @@ import re
 
 from ptxspec.ptx.module import RegisterDecl
 from ptxspec.ptx.operand import Operand, Register, Special, Symbol
+from ptxspec.ptx.special import special_info
 
 _NUMBERED = re.compile(r"(.*?)(\d+)\Z")
-_COMPONENTS = {"x", "y", "z", "w"}
-_VECTORS = frozenset({
-    "%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid",
-})
-_SCALARS = frozenset({
-    "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%is_explicit_cluster", "%cluster_ctarank",
-    "%cluster_nctarank", "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%clock",
-    "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%reserved_smem_offset_begin",
-    "%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%reserved_smem_offset_0", "%reserved_smem_offset_1",
-    "%total_smem_size", "%aggr_smem_size", "%dynamic_smem_size", "%current_graph_exec",
-    *(f"%pm{i}" for i in range(8)), *(f"%pm{i}_64" for i in range(8)), *(f"%envreg{i}" for i in range(32)),
-})
 
 
 def special_register(name: str) -> Special | None:
     """The special register spelled ``name`` (``%tid.x``, ``%tid``, ``%laneid``), or None."""
-    base, dot, part = name.partition(".")
-    if base in _VECTORS and (not dot or part in _COMPONENTS):
-        return Special(name)
-    if base in _SCALARS and not dot:
-        return Special(name)
-    return None
+    return Special(name) if special_info(name) is not None else None
 
 
 class Scope:
