@@ -56,18 +56,18 @@ class Names:
     symbols: dict[str, tuple[str, int]] = field(default_factory=dict)
     widths: list[int] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
-    _slots: dict[str, int] = field(default_factory=dict)
+    _slots: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def register(self, register: Register) -> int:
         """The number of a register, given on first sight."""
-        slot = self._slots.get(register.name)
+        slot = self._slots.get((register.name, register.cls))
         if slot is None:
             if register.lanes != 1:
                 raise unsupported(f"{register.name} is a vector register")
             width = TYPE_BITS.get(register.cls, 0)
             if width not in (1, 8, 16, 32, 64, 128):
                 raise unsupported(f"{register.name} has the class {register.cls or 'unknown'}")
-            slot = self._slots[register.name] = len(self.widths)
+            slot = self._slots[register.name, register.cls] = len(self.widths)
             self.widths.append(width)
             self.labels.append(register.name)
         return slot

@@ -156,16 +156,16 @@ class _Builder:
 
     def _check_names(self) -> None:
         # Registers go by name: one that hides another of the same name would be taken for it.
-        live: list[set[str]] = [set()]
+        live: list[list[RegisterDecl]] = [[]]
         for statement in self._function.body or ():
             if isinstance(statement, ScopeBegin):
-                live.append(set())
+                live.append([])
             elif isinstance(statement, ScopeEnd):
                 live.pop()
             elif isinstance(statement, RegisterDecl):
-                if any(statement.name in names for names in live[:-1]):
+                if any(_overlap(statement, other) for outer in live[:-1] for other in outer):
                     raise unsupported(f"the register {statement.name} is declared again in an inner block")
-                live[-1].add(statement.name)
+                live[-1].append(statement)
 
     def _code(self, instruction: Instruction, labels: dict[str, int]) -> Code:
         where = f"line {instruction.line}: {instruction.text}"
@@ -188,6 +188,20 @@ class _Builder:
             target = labels[control.target]
         return Code(instruction.line, " ".join(instruction.text.split()), slot, guard is not None and guard.negated,
                     run, control, target)
+
+
+def _overlap(a: RegisterDecl, b: RegisterDecl) -> bool:
+    """Whether two declarations have a register name in common."""
+    if a.count is not None and b.count is not None:
+        # Two ranges can also meet across their digits (``%r<20>`` and ``%r1<5>``).
+        long, short = (a, b) if len(a.name) >= len(b.name) else (b, a)
+        return long.name == short.name or (
+            long.name.startswith(short.name) and long.name[len(short.name):].isdigit())
+    if a.count is None and b.count is None:
+        return a.name == b.name
+    single, several = (a, b) if a.count is None else (b, a)
+    rest = single.name.removeprefix(several.name)
+    return rest != single.name and rest.isdigit() and int(rest) < (several.count or 0)
 
 
 def initial_bytes(decl: VariableDecl) -> bytes:

@@ -42,13 +42,15 @@ class Active:
 
 
 class Register:
-    """One register of every thread of the batch. ``undef`` is None once no thread's value is undefined."""
+    """One register of every thread of the batch. ``undef`` is None once no thread's value is undefined; ``cause`` says
+    where an undefined value came from, when it was not simply never written."""
 
-    __slots__ = ("bits", "name", "undef", "width")
+    __slots__ = ("bits", "cause", "name", "undef", "width")
 
     def __init__(self, name: str, width: int, threads: int) -> None:
         self.name = name
         self.width = width
+        self.cause = ""
         shape = (threads,) if width <= 64 else (threads, width // 64)
         self.bits: Bits = np.zeros(shape, bool if width == 1 else UNSIGNED[min(width, 64)])
         self.undef: Mask | None = np.ones(threads, bool)
@@ -60,17 +62,22 @@ class Register:
         if index is None:
             if undef is not None and not undef.any():
                 undef = self.undef = None
-            return Lane(self.bits, undef, self.name)
+            return Lane(self.bits, undef, self._origin() if undef is not None else "")
         if undef is not None:
             undef = undef[index]
             if not undef.any():
                 undef = None
-        return Lane(self.bits[index], undef, self.name)
+        return Lane(self.bits[index], undef, self._origin() if undef is not None else "")
+
+    def _origin(self) -> str:
+        return f"{self.name} ({self.cause})" if self.cause else self.name
 
     def write(self, active: Active, lane: Lane) -> None:
         """Set the value for the active threads; wider values are cut, narrower ones zero-extended."""
         bits = resize(lane.bits, self.width)
         index = active.index
+        if lane.undef is not None:
+            self.cause = lane.origin
         if index is None:
             self.bits[...] = bits
             if lane.undef is None:
