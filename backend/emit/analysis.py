@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ptxspec.scalar.expr import BITS, Expr, Var
-from ptxspec.lang.ir import Apply, Assume, Barrier, Buffer, For, If, Kernel, Load, Located, Statement, Store, Sub, View
+from ptxspec.lang.ir import Apply, Buffer, For, If, Kernel, Load, Located, Statement, Store, Sub, View
 
 from .statics import free
 
@@ -88,7 +88,7 @@ class Analysis:
     addressable: set[Buffer] = field(default_factory=set)
     slot_bits: dict[Buffer, int] = field(default_factory=dict)
     copied: set[Load] = field(default_factory=set)
-    cluster: bool = False
+    alignment: dict[Buffer, int] = field(default_factory=dict)
 
 
 def facts(statement: Statement, memo: dict[int, Facts]) -> Facts:
@@ -157,6 +157,22 @@ def slot_widths(kernel: Kernel, analysis: Analysis) -> None:
         analysis.slot_bits[buffer] = next(iter(widths)) if len(widths) == 1 else min(widths)
 
 
+def alignments(kernel: Kernel, analysis: Analysis) -> None:
+    """Fill ``alignment``: the most bytes that one access of a tensor moves, which its base must be a multiple of."""
+    for statement in every(kernel.body):
+        if isinstance(statement, Apply):
+            for view in memory_operands(statement):
+                last = view.shape[-1]
+                words = last.const if last.is_const else 1
+                _widen(analysis, view.buffer, words * BITS[view.dtype] // 8)
+        elif isinstance(statement, (Load, Store)):
+            _widen(analysis, statement.view.buffer, BITS[statement.view.dtype] // 8)
+
+
+def _widen(analysis: Analysis, buffer: Buffer, size: int) -> None:
+    analysis.alignment[buffer] = max(analysis.alignment.get(buffer, 1), size)
+
+
 def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[Located, ...]]) -> None:
     """Loops whose variable decides which register is meant, and those that decide the trip count of such loops."""
     loops: dict[Var, For] = {s.var: s for s in every(kernel.body) if isinstance(s, For)}
@@ -175,5 +191,5 @@ def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[L
             pending.extend(loops[v] for v in free(bound) if v in loops)
 
 
-__all__ = ["Analysis", "Assume", "Barrier", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands",
-           "nested", "register_operands", "slot_widths"]
+__all__ = ["Analysis", "alignments", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands", "nested",
+           "register_operands", "slot_widths"]

@@ -125,7 +125,10 @@ class Context:
         found = self.scope.find(key)
         if found is not None:
             return found
-        block, home = self.scope.place(depends if isinstance(depends, int) else self.levels.of(depends))
+        if isinstance(depends, int):
+            block, home = self.scope.place(depends)
+        else:
+            block, home = self.scope.place(self.levels.of(depends), self.levels.pinned(depends))
         register = self.registers.fresh(cls)
         if block is self.scope.block:
             write(register)

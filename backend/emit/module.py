@@ -13,7 +13,7 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Expr, Poly, Var
 
 from . import header
-from .analysis import Analysis, every, mark_copies, mark_unrolled, slot_widths
+from .analysis import Analysis, alignments, every, mark_copies, mark_unrolled, slot_widths
 from .applies import Placement
 from .code import Line
 from .context import Context, Resolve, Select
@@ -35,7 +35,8 @@ _PARAMETER: dict[str, tuple[str, int]] = {
 class Module:
     """Emitted PTX. ``line_map`` gives the kernel's place of a 1-based PTX line; ``shared_static`` and
     ``shared_dynamic`` are bytes (the latter is asked for at launch); ``params`` are in launch order: the user's
-    parameters, then symbolic dimensions, then runtime strides."""
+    parameters, then symbolic dimensions, then runtime strides. An array parameter's ``align`` is what its accesses rest
+    on: the host checks it before a launch."""
 
     ptx: str
     line_map: Mapping[int, Span]
@@ -87,6 +88,7 @@ class _Emission:
         self.coordinates = Coordinates(kernel)
         analysis = Analysis()
         slot_widths(kernel, analysis)
+        alignments(kernel, analysis)
         self.analysis = analysis
         placements = self._placements()
         mark_unrolled(kernel, analysis, {
@@ -151,7 +153,7 @@ class _Emission:
 
         for param in self.kernel.params:
             if isinstance(param, Buffer):
-                add("array", "u64", 8, param, max(1, BITS[param.dtype] // 8))
+                add("array", "u64", 8, param, self.analysis.alignment.get(param, 1))
             else:
                 add("scalar", *_PARAMETER[param.dtype], param)
         for dim in self.kernel.dims:

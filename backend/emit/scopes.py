@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxspec.ptx.operand import Immediate, Register
-from ptxspec.scalar.expr import Expr, Var
+from ptxspec.scalar.expr import Const, Expr, Op, Poly, Var
 
 from .code import Block
 
 Value = Register | Immediate
+
+DIVISIONS = ("floordiv", "floormod", "truncdiv", "truncmod")
 
 
 class Scope:
@@ -41,10 +43,13 @@ class Scope:
             scope = scope.parent
         return None
 
-    def place(self, level: int) -> tuple[Block, Scope]:
-        """Block to compute a value in, and scope to keep it in, when it depends on definitions at ``level``."""
+    def place(self, level: int, pinned: bool = False) -> tuple[Block, Scope]:
+        """Block to compute a value in, and scope to keep it in, when it depends on definitions at ``level``.
+
+        A ``pinned`` value stays behind the branches and loops it was written in.
+        """
         outermost: Scope | None = None
-        scope: Scope | None = self
+        scope: Scope | None = None if pinned else self
         while scope is not None and scope.depth > level:
             if scope.kind == "loop":
                 outermost = scope
@@ -62,9 +67,10 @@ class Scope:
 class Levels:
     """Depth of the scope that an expression's newest variable was defined in (0: known from the start)."""
 
-    __slots__ = ("_memo", "_variables")
+    __slots__ = ("_memo", "_pinned", "_variables")
 
     def __init__(self) -> None:
+        self._pinned: dict[Expr, bool] = {}
         self._variables: dict[Var, int] = {}
         self._memo: dict[Expr, int] = {}
 
@@ -83,6 +89,17 @@ class Levels:
             level = max((self.of(child) for child in expr.children()), default=0)
             self._memo[expr] = level
         return level
+
+    def pinned(self, expr: Expr) -> bool:
+        """True where ``expr`` divides by a runtime value: computed ahead of its guard, the divisor could be zero."""
+        known = self._pinned.get(expr)
+        if known is None:
+            known = any(self.pinned(child) for child in expr.children())
+            if isinstance(expr, Op) and expr.name in DIVISIONS and not known:
+                divisor = expr.args[1]
+                known = not (isinstance(divisor, Const) or (isinstance(divisor, Poly) and divisor.is_const))
+            self._pinned[expr] = known
+        return known
 
 
 Env = Mapping[Expr, int]
