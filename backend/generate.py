@@ -23,8 +23,13 @@ from ptxspec.spec.instruction import Instruction, Slot
 from ptxspec.spec.vocabulary import SpecialRegisters, Targets, Toolkits, Types, Words
 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
-    "instruction": Instruction, "findings": Findings, "types": Types, "words": Words, "targets": Targets,
-    "toolkits": Toolkits, "special-registers": SpecialRegisters,
+    "instruction": Instruction,
+    "findings": Findings,
+    "types": Types,
+    "words": Words,
+    "targets": Targets,
+    "toolkits": Toolkits,
+    "special-registers": SpecialRegisters,
 }
 
 
@@ -49,7 +54,9 @@ def words(logic: Logic, slots: Mapping[str, Slot]) -> str:
     if not logic.parts:
         return "True" if isinstance(logic, And) else "False"
     joint = " and " if isinstance(logic, And) else " or "
-    return joint.join(f"({words(p, slots)})" if isinstance(p, And | Or) and p.parts else words(p, slots) for p in logic.parts)
+    return joint.join(
+        f"({words(p, slots)})" if isinstance(p, And | Or) and p.parts else words(p, slots) for p in logic.parts
+    )
 
 
 def decision(form: LinkedForm, targets: Renderer) -> list[str]:
@@ -82,8 +89,11 @@ def selector(instruction: LinkedInstruction, specs: Specs) -> str:
     """The module ``backend/selector/<mnemonic>.py``."""
     entry = instruction.entry
     renderer = Renderer(instruction, specs)
-    out = [HEADER.format(source=entry.document.file, digest=entry.digest), "from ptxspec.backend.choice import Choice\n",
-           f"DIGEST = {entry.digest!r}\n"]
+    out = [
+        HEADER.format(source=entry.document.file, digest=entry.digest),
+        "from ptxspec.backend.choice import Choice\n",
+        f"DIGEST = {entry.digest!r}\n",
+    ]
     choices = []
     for i, form in enumerate(instruction.forms):
         if not form.spec.documented:
@@ -102,7 +112,9 @@ def selector(instruction: LinkedInstruction, specs: Specs) -> str:
 def schema(name: str) -> str:
     """The JSON Schema of one kind of spec file, for editors."""
     body = SCHEMAS[name].model_json_schema(by_alias=True)
-    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **body}, indent=1, sort_keys=True) + "\n"
+    return (
+        json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **body}, indent=1, sort_keys=True) + "\n"
+    )
 
 
 def render(root: Traversable | None = None) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
@@ -124,8 +136,9 @@ def places(specs: Path | None, out: Path | None) -> tuple[Path, Path, Path]:
     """Folders for tables, selector and schemas."""
     if out is not None:
         return out / "tables", out / "selector", out / "schema"
-    import ptxspec.forms.tables as tables
     from ptxspec.backend import selector as selector_package
+
+    import ptxspec.forms.tables as tables
 
     root = specs if specs is not None else Path(str(packaged()))
     return Path(tables.__path__[0]), Path(selector_package.__path__[0]), root / "schema"
@@ -156,5 +169,8 @@ def generate(check: bool = False, specs: Path | None = None, out: Path | None = 
 
 def stale(changed: list[str]) -> Diagnostic:
     """The refusal of ``generate --check``."""
-    return Diagnostic("S090", f"{len(changed)} generated files differ from the specs",
-                      notes=(*(Note("note", name) for name in changed[:10]), Note("help", "run `ptxspec generate`")))
+    return Diagnostic(
+        "S090",
+        f"{len(changed)} generated files differ from the specs",
+        notes=(*(Note("note", name) for name in changed[:10]), Note("help", "run `ptxspec generate`")),
+    )

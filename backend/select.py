@@ -10,10 +10,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import cast
 
 from ptxspec.backend.choice import Choice
+
 from ptxspec.diagnostics import Diagnostic, FormError, Note
 from ptxspec.forms import registry
 from ptxspec.forms.check import judge
@@ -55,16 +56,29 @@ class _Decision:
     sm: int
 
 
-def select(target: Target, mnemonic: str, slots: Mapping[str, str], operands: Sequence[Operand],
-           guard: Guard | None = None) -> Selected:
+def select(
+    target: Target, mnemonic: str, slots: Mapping[str, str], operands: Sequence[Operand], guard: Guard | None = None
+) -> Selected:
     """The line for these slots and operands. Raises :class:`FormError` when no form takes them on this target."""
-    key = (target, mnemonic, tuple(slots.items()), tuple([_shape(o) for o in operands]), guard is None or guard.register.cls == "pred")
+    key = (
+        target,
+        mnemonic,
+        tuple(slots.items()),
+        tuple([_shape(o) for o in operands]),
+        guard is None or guard.register.cls == "pred",
+    )
     decision = _memory.get(key)
     if decision is None:
         decision = _memory[key] = _decide(target, mnemonic, slots, operands, guard)
     body = f"{decision.opcode} {', '.join([str(o) for o in operands])};" if operands else f"{decision.opcode};"
-    return Selected(body if guard is None else f"{guard} {body}", mnemonic, decision.use.form, decision.slots,
-                    decision.ptx, decision.sm)
+    return Selected(
+        body if guard is None else f"{guard} {body}",
+        mnemonic,
+        decision.use.form,
+        decision.slots,
+        decision.ptx,
+        decision.sm,
+    )
 
 
 _Key = tuple[Target, str, tuple[tuple[str, str], ...], tuple[object, ...], bool]
@@ -91,8 +105,9 @@ def _shape(operand: Operand) -> object:
     return kind
 
 
-def _decide(target: Target, mnemonic: str, slots: Mapping[str, str], operands: Sequence[Operand],
-            guard: Guard | None) -> _Decision:
+def _decide(
+    target: Target, mnemonic: str, slots: Mapping[str, str], operands: Sequence[Operand], guard: Guard | None
+) -> _Decision:
     here = machine(target.sm, target.ptx)
     choices = _choices(mnemonic)
     opcode = ""
@@ -137,13 +152,15 @@ def _refusal(mnemonic: str, slots: Mapping[str, str], here: Machine) -> Diagnost
     order = {name: i for i, (name, _) in enumerate(dict.fromkeys((slot, 0) for slot, _ in table.names.values()))}
     for name in slots:
         if name not in order:
-            return Diagnostic("F104", f"`{mnemonic}` has no slot `{name}`", notes=(Note("help", "slots: " + " ".join(order)),))
+            return Diagnostic(
+                "F104", f"`{mnemonic}` has no slot `{name}`", notes=(Note("help", "slots: " + " ".join(order)),)
+            )
     words = [slots[name] for name in sorted(slots, key=lambda n: order[n])]
     verdict = judge(".".join([mnemonic, *words]), here)
     return verdict.diagnostic or Diagnostic("F104", f"no form of `{mnemonic}` takes {dict(slots)}")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _choices(mnemonic: str) -> tuple[Choice, ...]:
     registry.table(mnemonic)  # an unknown mnemonic is refused here
     for folder in registry.extra_folders():

@@ -106,10 +106,13 @@ def _check_events(text: str, file: str) -> None:
                 raise SpecError(Diagnostic("S002", "a second document begins here; a spec file holds one", where))
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             note = Note("help", "write the value out, or give it a name under `sets:`, `let:` or `conditions:`")
-            raise SpecError(Diagnostic("S004", "anchors and aliases are not part of the spec language", where,
-                                       notes=(note,)))
+            raise SpecError(
+                Diagnostic("S004", "anchors and aliases are not part of the spec language", where, notes=(note,))
+            )
         if getattr(event, "tag", None):
-            raise SpecError(Diagnostic("S005", f"the tag {event.tag!r} is not allowed; specs hold plain data only", where))
+            raise SpecError(
+                Diagnostic("S005", f"the tag {event.tag!r} is not allowed; specs hold plain data only", where)
+            )
         if isinstance(event, yaml.NodeEvent):
             nodes += 1
         if isinstance(event, yaml.CollectionStartEvent):
@@ -154,8 +157,9 @@ class _Reader:
                 self.problems.append(self.surprise(key, key_node))
             if key in out:
                 note = Note("note", "first written here", self.keys[(*path, key)])
-                self.problems.append(Diagnostic("S003", f"the key `{key}` is written twice", self.place(key_node),
-                                                notes=(note,)))
+                self.problems.append(
+                    Diagnostic("S003", f"the key `{key}` is written twice", self.place(key_node), notes=(note,))
+                )
                 continue
             self.keys[(*path, key)] = self.place(key_node)
             out[key] = self.value(value_node, (*path, key))

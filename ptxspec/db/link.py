@@ -120,7 +120,7 @@ class Linker:
         """Slots that share words. They must share all of them and be written always, so that position decides."""
         sharing: list[set[str]] = []
         for i, a in enumerate(order):
-            for b in order[i + 1:]:
+            for b in order[i + 1 :]:
                 if set(values[a]) & set(values[b]):
                     for group in sharing:
                         if a in group or b in group:
@@ -133,9 +133,14 @@ class Linker:
             names = tuple(n for n in order if n in group)
             for form in self.spec.forms:
                 present = [s for s in form.slots if s.name in group]
-                if any(not s.required for s in present[:-1]) or (present and [s.name for s in present] != list(names[:len(present)])):
-                    self.complain("S021", f"the slots {', '.join(names)} share words, so only the last of them may be left out",
-                                  ("forms", self.spec.forms.index(form)))
+                if any(not s.required for s in present[:-1]) or (
+                    present and [s.name for s in present] != list(names[: len(present)])
+                ):
+                    self.complain(
+                        "S021",
+                        f"the slots {', '.join(names)} share words, so only the last of them may be left out",
+                        ("forms", self.spec.forms.index(form)),
+                    )
             out.append(names)
         return tuple(out)
 
@@ -182,8 +187,9 @@ class Linker:
                 self.complain("S024", f"there is no form `{name}`", (*path, "forms", i))
         return form.id in names
 
-    def condition(self, condition: Condition | None, form: Form, scope: tuple[str, ...] | None, path: Path,
-                  quiet: bool = False) -> Logic:
+    def condition(
+        self, condition: Condition | None, form: Form, scope: tuple[str, ...] | None, path: Path, quiet: bool = False
+    ) -> Logic:
         """A condition over the slots of ``form``; a slot that only other forms of ``scope`` have counts as not written."""
         if condition is None:
             return TRUE
@@ -214,8 +220,15 @@ class Linker:
             parts.append(negate(self.condition(condition.not_, form, scope, (*path, "not"))))
         return both(parts)
 
-    def atom(self, name: str, tokens: tuple[str, ...], form: Form, scope: tuple[str, ...] | None, path: Path,
-             strict: bool = True) -> Logic:
+    def atom(
+        self,
+        name: str,
+        tokens: tuple[str, ...],
+        form: Form,
+        scope: tuple[str, ...] | None,
+        path: Path,
+        strict: bool = True,
+    ) -> Logic:
         """``slot`` is one of ``tokens``; the absent word stands for leaving the slot out."""
         slot = self.slot(name, form, scope, path)
         if strict:
@@ -279,9 +292,24 @@ def _findings(specs: Specs) -> list[Diagnostic]:
     for entry in specs.instructions.values():
         for n, form in enumerate(entry.spec.forms):
             if not form.documented and form.id not in admitted:
-                out.append(Diagnostic("S030", f"the form `{form.id}` is not documented and no finding admits it",
-                                      entry.document.span(("forms", n))))
+                out.append(
+                    Diagnostic(
+                        "S030",
+                        f"the form `{form.id}` is not documented and no finding admits it",
+                        entry.document.span(("forms", n)),
+                    )
+                )
     return out
 
 
-__all__ = ["And", "In", "LinkedFinding", "LinkedFloor", "LinkedForm", "LinkedInstruction", "LinkedRule", "Linker", "link"]
+__all__ = [
+    "And",
+    "In",
+    "LinkedFinding",
+    "LinkedFloor",
+    "LinkedForm",
+    "LinkedInstruction",
+    "LinkedRule",
+    "Linker",
+    "link",
+]

@@ -89,11 +89,15 @@ def read(root: Traversable | None = None) -> Specs:
         load("vocabulary/toolkits.yaml", vocabulary / "toolkits.yaml", Toolkits),
         load("vocabulary/special-registers.yaml", vocabulary / "special-registers.yaml", SpecialRegisters),
     )
-    findings = load("findings.yaml", root / "findings.yaml", Findings)
     shared = _digest(*(texts[name] for name in sorted(texts)))
+    findings = load("findings.yaml", root / "findings.yaml", Findings)
     entries: dict[str, Entry] = {}
     folder = root / "instructions"
-    files = sorted((f for f in folder.iterdir() if f.name.endswith(".yaml")), key=lambda f: f.name) if folder.is_dir() else []
+    files = (
+        sorted((f for f in folder.iterdir() if f.name.endswith(".yaml")), key=lambda f: f.name)
+        if folder.is_dir()
+        else []
+    )
     if not files:
         problems.append(Diagnostic("S010", "specs/instructions holds no .yaml file", Span("specs/instructions", 1)))
     for file in files:
@@ -102,16 +106,26 @@ def read(root: Traversable | None = None) -> Specs:
             continue
         spec, document = loaded
         if file.name != f"{spec.mnemonic}.yaml":
-            problems.append(Diagnostic("S011", f"the file of `{spec.mnemonic}` must be called {spec.mnemonic}.yaml",
-                                       document.span(("mnemonic",))))
-        entries[spec.mnemonic] = Entry(spec, document, _digest(document.text, shared))
+            problems.append(
+                Diagnostic(
+                    "S011",
+                    f"the file of `{spec.mnemonic}` must be called {spec.mnemonic}.yaml",
+                    document.span(("mnemonic",)),
+                )
+            )
+        own = [f.model_dump_json() for f in (findings[0].findings if findings else ()) if spec.mnemonic in f.mnemonics]
+        entries[spec.mnemonic] = Entry(spec, document, _digest(document.text, shared, *own))
     if problems or findings is None or any(part is None for part in parts):
         raise SpecError(*problems)
     types, words, targets, toolkits, specials = parts
     assert types and words and targets and toolkits and specials
     return Specs(
         Vocabulary(types[0], words[0], targets[0], toolkits[0], specials[0]),
-        entries, findings[0], findings[1], shared, _digest(*(texts[name] for name in sorted(texts))),
+        entries,
+        findings[0],
+        findings[1],
+        shared,
+        _digest(*(texts[name] for name in sorted(texts))),
     )
 
 

@@ -70,3 +70,12 @@ def negate(part: Logic) -> Logic:
     if part == FALSE:
         return TRUE
     return Not(part)
+
+
+def slots_of(part: Logic) -> frozenset[str]:
+    """Names of the slots that the condition looks at."""
+    if isinstance(part, In):
+        return frozenset((part.slot,))
+    if isinstance(part, Not):
+        return slots_of(part.part)
+    return frozenset(name for p in part.parts for name in slots_of(p))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ptxspec.db.link import LinkedForm, LinkedInstruction
 from ptxspec.db.load import Specs
-from ptxspec.db.logic import FALSE, TRUE, And, In, Logic, Not, Or, both, negate
+from ptxspec.db.logic import FALSE, TRUE, And, In, Logic, Not, Or, both, negate, slots_of
 from ptxspec.db.terms import integer, lanes, obligation_fields, step_fields, type_term, word_term
 from ptxspec.spec.instruction import Slot
 
@@ -55,7 +55,10 @@ def python(logic: Logic, bits: Bits, slots: Mapping[str, Slot]) -> str:
     if not logic.parts:
         return "True" if isinstance(logic, And) else "False"
     joint = " and " if isinstance(logic, And) else " or "
-    parts = [f"({python(p, bits, slots)})" if isinstance(p, And | Or) and p.parts else python(p, bits, slots) for p in logic.parts]
+    parts = [
+        f"({python(p, bits, slots)})" if isinstance(p, And | Or) and p.parts else python(p, bits, slots)
+        for p in logic.parts
+    ]
     return joint.join(parts)
 
 
@@ -75,8 +78,10 @@ class Renderer:
         """The whole file."""
         spec, entry = self.instruction.entry.spec, self.instruction.entry
         self.out.append(HEADER.format(source=entry.document.file, digest=entry.digest))
-        self.out.append("from ptxspec.forms.table import (FindingTable, FloorTable, FormTable, ObligationTable, OperandTable,\n"
-                        "                                 RuleTable, SlotTable, StepTable, Table)\n")
+        self.out.append(
+            "from ptxspec.forms.table import (FindingTable, FloorTable, FormTable, ObligationTable, OperandTable,\n"
+            "                                 RuleTable, SlotTable, StepTable, Table)\n"
+        )
         for i, form in enumerate(self.instruction.forms):
             self.functions(i, form)
         grouped = {n for group in self.instruction.groups for n in group}
@@ -113,7 +118,9 @@ class Renderer:
         for n, rule in enumerate(form.rules):
             violated = both([rule.when, negate(rule.require)])
             if violated != FALSE:
-                self.out.append(f"    if {python(violated, self.bits, slots)}:  # {rule.spec.id}\n        b |= {1 << n:#x}")
+                self.out.append(
+                    f"    if {python(violated, self.bits, slots)}:  # {rule.spec.id}\n        b |= {1 << n:#x}"
+                )
         self.out.append("    return b\n")
         self.out.append(f"\ndef _floor_{i}(m):")
         always = [f for f in form.floors if f.when == TRUE]
@@ -142,37 +149,56 @@ class Renderer:
 
         own = {s.name: bits.of(s.name, s.values) for s in spec.slots}
         out(f"        FormTable(\n            id={spec.id!r}, line={form.span.line}, documented={spec.documented},")
-        out("            slots=(" + "".join(
-            f"SlotTable({s.name!r}, {own[s.name]:#x}, {s.absent or ''!r}, {s.required}), " for s in spec.slots) + "),")
-        out(f"            allowed={sum(own.values()):#x}, required=({''.join(f'{own[s.name]:#x}, ' for s in spec.slots if s.required)}),")
+        out(
+            "            slots=("
+            + "".join(
+                f"SlotTable({s.name!r}, {own[s.name]:#x}, {s.absent or ''!r}, {s.required}), " for s in spec.slots
+            )
+            + "),"
+        )
+        out(
+            f"            allowed={sum(own.values()):#x}, required=({''.join(f'{own[s.name]:#x}, ' for s in spec.slots if s.required)}),"
+        )
         out("            rules=(")
         for rule in form.rules:
-            out(f"                RuleTable({rule.spec.id!r}, {rule.spec.why!r}, {rule.span.line}),")
+            seen = slots_of(both([rule.when, negate(rule.require)]))
+            mask = sum(own[name] for name in seen)
+            out(f"                RuleTable({rule.spec.id!r}, {rule.spec.why!r}, {rule.span.line}, {mask:#x}),")
         out(f"            ),\n            broken=_broken_{i},\n            floors=(")
         for floor in form.floors:
             f = floor.spec
             until = version(f.until) if f.until else 0
             only = self.targets(f.only)
-            out(f"                FloorTable({holds(floor.when)}, {version(f.ptx)}, {f.sm}, {only!r}, {until}, {floor.span.line}),")
+            out(
+                f"                FloorTable({holds(floor.when)}, {version(f.ptx)}, {f.sm}, {only!r}, {until}, {floor.span.line}),"
+            )
         special = any(f.spec.only or f.spec.until for f in form.floors)
         out(f"            ),\n            floor=_floor_{i}, special={special},\n            findings=(")
         for finding in form.findings:
             g = finding.spec
-            out(f"                FindingTable({g.id!r}, {g.toolkits!r}, {holds(finding.when)}, {sum(1 << n for n in finding.waives):#x}, "
-                f"{finding.admits}, {g.outcome!r}, {g.context or ''!r}, {g.manual!r}, {g.ptxas!r}, {g.advice!r}, {finding.span.line}),")
+            out(
+                f"                FindingTable({g.id!r}, {g.toolkits!r}, {holds(finding.when)}, {sum(1 << n for n in finding.waives):#x}, "
+                f"{finding.admits}, {g.outcome!r}, {g.context or ''!r}, {g.manual!r}, {g.ptxas!r}, {g.advice!r}, {finding.span.line}),"
+            )
         out("            ),\n            operands=(")
         for operand, present in zip(spec.operands, self.presence(form), strict=True):
-            out(f"                OperandTable({operand.name!r}, {operand.role!r}, {operand.kinds!r}, {type_term(operand.type)!r}, "
-                f"{lanes(operand.lanes, lets)!r}, {word_term(operand.space)!r}, {operand.classes!r}, {operand.sink}, {holds(present)}),")
+            out(
+                f"                OperandTable({operand.name!r}, {operand.role!r}, {operand.kinds!r}, {type_term(operand.type)!r}, "
+                f"{lanes(operand.lanes, lets)!r}, {word_term(operand.space)!r}, {operand.classes!r}, {operand.sink}, {holds(present)}),"
+            )
         out("            ),\n            steps=(")
         for step, when in zip(spec.semantics, self.conditions(form, "semantics"), strict=True):
             out(f"                StepTable({step.do!r}, {step_fields(step, lets)!r}, {holds(when)}),")
         out("            ),\n            obligations=(")
-        for n, (obligation, when) in enumerate(zip(spec.obligations, self.conditions(form, "obligations"), strict=True)):
+        for n, (obligation, when) in enumerate(
+            zip(spec.obligations, self.conditions(form, "obligations"), strict=True)
+        ):
             line = document.span((*form.path, "obligations", n)).line
             b, to, space = obligation_fields(obligation, lets)
-            out(f"                ObligationTable({obligation.id!r}, {obligation.prove!r}, {obligation.at!r}, {b!r}, {to!r}, {space!r}, "
-                f"{obligation.access or ''!r}, {holds(when)}, {line}),")
+            out(
+                f"                ObligationTable({obligation.id!r}, {obligation.prove!r}, {obligation.at!r}, {b!r}, {to!r}, {space!r}, "
+                f"{obligation.access or ''!r}, {holds(when)}, {line}),"
+            )
         out("            ),\n        ),")
 
     def targets(self, only: tuple[str, ...]) -> tuple[str, ...]:
@@ -209,13 +235,22 @@ class Renderer:
 def vocabulary(specs: Specs, mnemonics: Iterable[str]) -> str:
     """The module ``_vocabulary``."""
     v = specs.vocabulary
-    out = [HEADER.format(source="specs/vocabulary", digest=specs.shared_digest),
-           "from ptxspec.forms.table import ToolkitTable, VocabularyTable\n", f"MNEMONICS = {tuple(sorted(mnemonics))!r}\n",
-           "VOCABULARY = VocabularyTable(", "    types={"]
+    out = [
+        HEADER.format(source="specs/vocabulary", digest=specs.shared_digest),
+        "from ptxspec.forms.table import ToolkitTable, VocabularyTable\n",
+        f"MNEMONICS = {tuple(sorted(mnemonics))!r}\n",
+        "VOCABULARY = VocabularyTable(",
+        "    types={",
+    ]
     out += [f"        {n!r}: ({t.bits}, {t.class_!r}, {t.register_})," for n, t in v.types.types.items()]
-    out += ["    },", f"    vectors={v.words.vectors!r},", f"    spaces={v.words.spaces!r},",
-            f"    versions={tuple(version(x) for x in v.targets.versions)!r},",
-            f"    targets={ {n: version(x) for n, x in v.targets.targets.items()}!r},", "    toolkits={"]
+    out += [
+        "    },",
+        f"    vectors={v.words.vectors!r},",
+        f"    spaces={v.words.spaces!r},",
+        f"    versions={tuple(version(x) for x in v.targets.versions)!r},",
+        f"    targets={ {n: version(x) for n, x in v.targets.targets.items()}!r},",
+        "    toolkits={",
+    ]
     for name, kit in v.toolkits.toolkits.items():
         floors = {t: version(kit.from_.get(t, v.targets.targets[t])) for t in kit.targets}
         out.append(f"        {name!r}: ToolkitTable({version(kit.ptx)}, {floors!r}),")

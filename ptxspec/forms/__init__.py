@@ -6,5 +6,17 @@ from ptxspec.forms.check import check, check_many
 from ptxspec.forms.use import FormUse, ObligationUse, OperandUse, Step, use, uses
 from ptxspec.forms.verdict import Floor, FormVerdict, Outcome, RuleRef
 
-__all__ = ["Floor", "FormUse", "FormVerdict", "ObligationUse", "OperandUse", "Outcome", "RuleRef", "Step", "check",
-           "check_many", "use", "uses"]
+__all__ = [
+    "Floor",
+    "FormUse",
+    "FormVerdict",
+    "ObligationUse",
+    "OperandUse",
+    "Outcome",
+    "RuleRef",
+    "Step",
+    "check",
+    "check_many",
+    "use",
+    "uses",
+]

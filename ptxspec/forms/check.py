@@ -22,9 +22,11 @@ FINDINGS_FILE = "specs/findings.yaml"
 class Judgement:
     """One spelling on one machine: the form that comes closest, and what is wrong with it."""
 
-    __slots__ = ("opcode", "parsed", "machine", "form", "broken", "code")
+    __slots__ = ("broken", "code", "form", "machine", "opcode", "parsed")
 
-    def __init__(self, opcode: str, parsed: Parsed, machine: Machine, form: FormTable | None, broken: int, code: str) -> None:
+    def __init__(
+        self, opcode: str, parsed: Parsed, machine: Machine, form: FormTable | None, broken: int, code: str
+    ) -> None:
         self.opcode, self.parsed, self.machine = opcode, parsed, machine
         self.form, self.broken, self.code = form, broken, code
 
@@ -38,7 +40,9 @@ class Judgement:
         if self.form is None or self.parsed.table is None:
             return ()
         file = self.parsed.table.file
-        return tuple(RuleRef(r.id, r.why, Span(file, r.line)) for i, r in enumerate(self.form.rules) if self.broken >> i & 1)
+        return tuple(
+            RuleRef(r.id, r.why, Span(file, r.line)) for i, r in enumerate(self.form.rules) if self.broken >> i & 1
+        )
 
     def floor(self) -> Floor | None:
         """The form's floor."""
@@ -69,24 +73,39 @@ class Judgement:
         if form is None:
             return no_form(table, self.parsed.mask)
         if self.code == "F105":
-            return Diagnostic("F105", f"the words of `{self.opcode}` are not in canonical order; write `{self.canonical()}`",
-                              severity="warning")
+            return Diagnostic(
+                "F105",
+                f"the words of `{self.opcode}` are not in canonical order; write `{self.canonical()}`",
+                severity="warning",
+            )
         if self.code == "F106":
-            return Diagnostic("F106", f"the manual has no such form of `{table.mnemonic}`", notes=(
-                Note("rule", f"form `{form.id}`, known to the assembler only", Span(table.file, form.line)),))
+            return Diagnostic(
+                "F106",
+                f"the manual has no such form of `{table.mnemonic}`",
+                notes=(Note("rule", f"form `{form.id}`, known to the assembler only", Span(table.file, form.line)),),
+            )
         if self.code == "F003":
             return Diagnostic("F003", f"{here.name} needs PTX {text(here.since)}; the version here is {text(here.ptx)}")
         if self.code == "F201":
             rules = self.rules()
-            return Diagnostic("F201", f"`{self.opcode}`: {rules[0].why}",
-                              notes=tuple(Note("rule", f"{r.id}: {r.why}", r.span) for r in rules))
+            return Diagnostic(
+                "F201",
+                f"`{self.opcode}`: {rules[0].why}",
+                notes=tuple(Note("rule", f"{r.id}: {r.why}", r.span) for r in rules),
+            )
         floor = floor_of(form, self.parsed.mask)
         cause = self.floor_notes(table, form)
         if self.code == "F302":
-            return Diagnostic("F302", f"`{self.opcode}` exists on {', '.join(floor.only)} only; the target here is {here.name}", notes=cause)
+            return Diagnostic(
+                "F302",
+                f"`{self.opcode}` exists on {', '.join(floor.only)} only; the target here is {here.name}",
+                notes=cause,
+            )
         if self.code == "F303":
             return Diagnostic("F303", f"`{self.opcode}` was withdrawn; {floor}", notes=cause)
-        return Diagnostic("F301", f"`{self.opcode}` needs {floor}; here it is PTX {text(here.ptx)} and {here.name}", notes=cause)
+        return Diagnostic(
+            "F301", f"`{self.opcode}` needs {floor}; here it is PTX {text(here.ptx)} and {here.name}", notes=cause
+        )
 
     def floor_notes(self, table: Table, form: FormTable) -> tuple[Note, ...]:
         """The floors that this machine does not reach."""
@@ -126,8 +145,11 @@ def no_form(table: Table, mask: int) -> Diagnostic:
     if best is not None:
         need = next(s for s in best[1].slots if s.required and not mask & s.mask)
         words = [word for bit, (_, word) in table.names.items() if bit & need.mask]
-        return Diagnostic("F103", f"`{spell(table, mask)}` lacks its {need.name}", notes=(
-            Note("help", "one of: " + " ".join(f".{w}" for w in words)),))
+        return Diagnostic(
+            "F103",
+            f"`{spell(table, mask)}` lacks its {need.name}",
+            notes=(Note("help", "one of: " + " ".join(f".{w}" for w in words)),),
+        )
     words = [f"`.{w}`" for _, w in words_of(table, mask)]
     return Diagnostic("F104", f"no form of `{table.mnemonic}` has {', '.join(words)} together")
 
@@ -160,7 +182,12 @@ def _predict(form: FormTable, mask: int, broken: int, code: str, here: Machine, 
     if broken or not admitted:
         return Outcome.REJECT
     for f in form.findings:
-        if f.outcome == "crash" and here.toolkit in f.toolkits and (f.when is None or f.when(mask)) and (entry or not f.context):
+        if (
+            f.outcome == "crash"
+            and here.toolkit in f.toolkits
+            and (f.when is None or f.when(mask))
+            and (entry or not f.context)
+        ):
             return Outcome.CRASH
     return Outcome.ACCEPT
 
@@ -171,7 +198,13 @@ def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
     table = parsed.table
     if table is None or parsed.problem is not None:
         assert parsed.problem is not None
-        return FormVerdict(opcode, False, Outcome.REJECT, parsed.problem.code, Judgement(opcode, parsed, here, None, 0, parsed.problem.code))
+        return FormVerdict(
+            opcode,
+            False,
+            Outcome.REJECT,
+            parsed.problem.code,
+            Judgement(opcode, parsed, here, None, 0, parsed.problem.code),
+        )
     mask = parsed.mask
     best: FormVerdict | None = None
     best_rank = 99
@@ -209,8 +242,14 @@ def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
     return best
 
 
-def check(opcode: str, sm: str = "sm_90", ptx: str | tuple[int, int] | None = None, toolkit: str | None = None,
-          *, entry: bool = False) -> FormVerdict:
+def check(
+    opcode: str,
+    sm: str = "sm_90",
+    ptx: str | tuple[int, int] | None = None,
+    toolkit: str | None = None,
+    *,
+    entry: bool = False,
+) -> FormVerdict:
     """Is ``opcode`` legal for this target? Raises :class:`~ptxspec.diagnostics.UsageError` for an unknown target only.
 
     ``sm``: ``sm_90``, ``sm_100a``...; ``ptx``: ``"9.0"`` (default: the newest); ``toolkit``: whose behaviour ``.ptxas``
@@ -219,8 +258,9 @@ def check(opcode: str, sm: str = "sm_90", ptx: str | tuple[int, int] | None = No
     return judge(opcode, machine(sm, ptx, toolkit), entry=entry)
 
 
-def check_many(opcodes: Iterable[str], sm: str = "sm_90", ptx: str | tuple[int, int] | None = None,
-               toolkit: str | None = None) -> Iterator[FormVerdict]:
+def check_many(
+    opcodes: Iterable[str], sm: str = "sm_90", ptx: str | tuple[int, int] | None = None, toolkit: str | None = None
+) -> Iterator[FormVerdict]:
     """:func:`check` for many opcodes on one target."""
     here = machine(sm, ptx, toolkit)
     for opcode in opcodes:

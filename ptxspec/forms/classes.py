@@ -3,7 +3,7 @@ Instruction-Type Size" and "Type Checking Rules"; the tables were measured on re
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from ptxspec.forms import registry
 
@@ -19,7 +19,7 @@ def _kind(name: str) -> tuple[str, int]:
     return name[0], int("".join(c for c in name if c.isdigit()))
 
 
-@lru_cache(maxsize=None)
+@cache
 def register_fits(rule: str, type_: str, cls: str, vector: bool = False) -> bool:
     """Whether a register declared ``.cls`` may stand for an operand of ``.type_``.
 

@@ -7,16 +7,25 @@ from collections.abc import Callable, Mapping
 from ptxspec.forms.table import Expression, VocabularyTable
 
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
-    "mul": lambda a, b: a * b, "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
-    "div": lambda a, b: a // b, "mod": lambda a, b: a % b, "min": min,
+    "mul": lambda a, b: a * b,
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "div": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "min": min,
 }
 
 
 class Evaluator:
     """Expressions over ``values`` (slot -> written word or absent word), ``written`` slots, and operand lanes."""
 
-    def __init__(self, vocabulary: VocabularyTable, values: Mapping[str, str], written: Mapping[str, str],
-                 lanes: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        vocabulary: VocabularyTable,
+        values: Mapping[str, str],
+        written: Mapping[str, str],
+        lanes: Mapping[str, int],
+    ) -> None:
         self.vocabulary, self.values, self.written, self.lanes = vocabulary, values, written, lanes
 
     def integer(self, e: Expression) -> int:

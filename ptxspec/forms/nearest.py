@@ -46,7 +46,10 @@ def legal(table: Table, mask: int, here: Machine) -> bool:
 
     if here.since > here.ptx:
         return False
-    return any(form.documented and fits(form, mask) and not form.broken(mask) and not _reach(form, mask, here) for form in table.forms)
+    return any(
+        form.documented and fits(form, mask) and not form.broken(mask) and not _reach(form, mask, here)
+        for form in table.forms
+    )
 
 
 def _dropped(start: int, mask: int) -> int:

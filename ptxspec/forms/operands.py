@@ -33,22 +33,28 @@ _FLOAT_BITS = re.compile(r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z")
 _GENERIC_SPACES = ("global", "shared", "local")
 
 
-def check_operands(use: FormUse, operands: Sequence[Operand], guard: Guard | None = None,
-                   here: Machine | None = None) -> tuple[Diagnostic, ...]:
+def check_operands(
+    use: FormUse, operands: Sequence[Operand], guard: Guard | None = None, here: Machine | None = None
+) -> tuple[Diagnostic, ...]:
     """Everything that is wrong with the operands of one instruction; ``severity`` is ``error`` exactly where the assembler
     refuses. ``here`` adds the floors of special registers."""
     found: list[Diagnostic] = []
     if guard is not None and guard.register.cls != "pred":
         found.append(Diagnostic("F411", f"the guard {guard.register} is .{guard.register.cls}, not a predicate"))
     if len(operands) != len(use.operands):
-        missing = next((o for o in use.operands[len(operands):] if o.name == "policy"), None)
+        missing = next((o for o in use.operands[len(operands) :] if o.name == "policy"), None)
         if missing is not None and len(operands) == len(use.operands) - 1:
             found.append(Diagnostic("F414", "`.L2::cache_hint` needs a cache policy as its last operand"))
         elif use.mnemonic in ("ld", "st") and len(operands) == 3 and len(use.operands) == 2:
             found.append(Diagnostic("F414", "a cache policy needs `.L2::cache_hint` in the opcode"))
         else:
-            found.append(Diagnostic("F401", f"`{use.opcode}` takes {len(use.operands)} operands, not {len(operands)}",
-                                    notes=(Note("help", describe(use.operands)),)))
+            found.append(
+                Diagnostic(
+                    "F401",
+                    f"`{use.opcode}` takes {len(use.operands)} operands, not {len(operands)}",
+                    notes=(Note("help", describe(use.operands)),),
+                )
+            )
         return tuple(found)
     for wanted, operand in zip(use.operands, operands, strict=True):
         found.extend(_Operand(use, wanted, here).check(operand))
@@ -69,15 +75,20 @@ class _Operand:
         if isinstance(operand, Vector):
             return self.vector(operand)
         if wanted.lanes > 1:
-            return self.bad("F404", f"`{self.use.opcode}` needs a group of {wanted.lanes} for {wanted.name}, not {operand}")
+            return self.bad(
+                "F404", f"`{self.use.opcode}` needs a group of {wanted.lanes} for {wanted.name}, not {operand}"
+            )
         if isinstance(operand, Sink):
             return self.bad("F405", "`_` can stand for an element of a group only")
         if isinstance(operand, NotPredicate) and wanted.type == "pred" and operand.register.cls == "pred":
             if "predicate" in wanted.kinds or wanted.role == "in":
                 return []
         if not accepts(wanted, kinds_of(operand)):
-            return self.bad("F402", f"{operand} cannot be the {wanted.name} of `{self.use.opcode}`",
-                            Note("help", describe((wanted,))))
+            return self.bad(
+                "F402",
+                f"{operand} cannot be the {wanted.name} of `{self.use.opcode}`",
+                Note("help", describe((wanted,))),
+            )
         if isinstance(operand, Register):
             return self.register(operand, False)
         if isinstance(operand, Immediate):
@@ -92,8 +103,15 @@ class _Operand:
         wanted = self.wanted
         if not wanted.type or register_fits(wanted.classes, wanted.type, operand.cls, vector):
             return []
-        note = Note("help", f"declare it .{wanted.type}" if registry.vocabulary().types[wanted.type][2] else "declare it as untyped bits")
-        return self.bad("F403", f"{operand} is .{operand.cls}; the {wanted.name} of `{self.use.opcode}` is .{wanted.type}", note)
+        note = Note(
+            "help",
+            f"declare it .{wanted.type}"
+            if registry.vocabulary().types[wanted.type][2]
+            else "declare it as untyped bits",
+        )
+        return self.bad(
+            "F403", f"{operand} is .{operand.cls}; the {wanted.name} of `{self.use.opcode}` is .{wanted.type}", note
+        )
 
     def vector(self, operand: Vector) -> list[Diagnostic]:
         wanted, n = self.wanted, len(operand.elements)

@@ -40,7 +40,9 @@ def parse(opcode: str) -> Parsed:
             position = positions.get(key, 0)
             positions[key] = position + 1
             if position >= len(pairs) or not pairs[position][0]:
-                return Parsed(table, mask, False, Diagnostic("F102", f"`.{word}` is one word too many in `{table.mnemonic}`"))
+                return Parsed(
+                    table, mask, False, Diagnostic("F102", f"`.{word}` is one word too many in `{table.mnemonic}`")
+                )
             pair = pairs[position]
         bit, slot = pair
         if mask & slot:
@@ -65,7 +67,9 @@ def repeated(table: Table, word: str, already: int) -> Diagnostic:
     first = table.names[already][1]
     if first == word:
         return Diagnostic("F102", f"`.{word}` is written twice")
-    return Diagnostic("F102", f"`.{first}` and `.{word}` are two words for the same qualifier, `{table.names[already][0]}`")
+    return Diagnostic(
+        "F102", f"`.{first}` and `.{word}` are two words for the same qualifier, `{table.names[already][0]}`"
+    )
 
 
 def unknown_word(table: Table, word: str) -> Diagnostic:
@@ -79,10 +83,17 @@ def unknown_word(table: Table, word: str) -> Diagnostic:
     notes = [Note("help", "close: " + ", ".join(f".{c}" for c in close))] if close else []
     slots = {name for name, _ in table.names.values()}
     if "type" in slots and not close:
-        types = [k for k in known if (table.tokens.get(k) or table.shared[k][0])[0] and _slot(table, k) in ("type", "dtype", "atype")]
+        types = [
+            k
+            for k in known
+            if (table.tokens.get(k) or table.shared[k][0])[0] and _slot(table, k) in ("type", "dtype", "atype")
+        ]
         notes.append(Note("help", "types of this instruction: " + " ".join(types)))
-    return Diagnostic("F101", f"`{table.mnemonic}` has no word `.{word}`" if word else "a word is missing between two points",
-                      notes=tuple(notes))
+    return Diagnostic(
+        "F101",
+        f"`{table.mnemonic}` has no word `.{word}`" if word else "a word is missing between two points",
+        notes=tuple(notes),
+    )
 
 
 def _slot(table: Table, word: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -50,7 +50,7 @@ def mnemonics() -> tuple[str, ...]:
     return cast("tuple[str, ...]", _module("_vocabulary").MNEMONICS)
 
 
-@lru_cache(maxsize=None)
+@cache
 def find(mnemonic: str) -> Table | None:
     """The table of a mnemonic, ``None`` when the database does not have it."""
     return cast(Table, _module(mnemonic).TABLE) if mnemonic in mnemonics() else None

@@ -26,11 +26,12 @@ class SlotTable:
 
 @dataclass(frozen=True, slots=True)
 class RuleTable:
-    """``line`` is the rule's place in the instruction's file."""
+    """``line`` is the rule's place in the instruction's file; ``slots``: the bits of every slot that the rule looks at."""
 
     id: str
     why: str
     line: int
+    slots: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,10 +48,18 @@ def machine(sm: str = "sm_90", ptx: str | tuple[int, int] | None = None, toolkit
     match = _SM.match(sm) if isinstance(sm, str) else None
     name = f"sm_{match[1]}{match[2]}" if match else str(sm)
     if name not in v.targets:
-        raise UsageError(Diagnostic("U101", f"the target {sm!r} is not known", notes=(Note("help", "known: " + " ".join(v.targets)),)))
+        raise UsageError(
+            Diagnostic(
+                "U101", f"the target {sm!r} is not known", notes=(Note("help", "known: " + " ".join(v.targets)),)
+            )
+        )
     kit = newest_toolkit() if toolkit is None else toolkit
     if kit not in v.toolkits:
-        raise UsageError(Diagnostic("U103", f"the toolkit {toolkit!r} is not known", notes=(Note("help", "known: " + " ".join(v.toolkits)),)))
+        raise UsageError(
+            Diagnostic(
+                "U103", f"the toolkit {toolkit!r} is not known", notes=(Note("help", "known: " + " ".join(v.toolkits)),)
+            )
+        )
     if ptx is None:
         number = v.versions[-1] if toolkit is None else v.toolkits[kit].ptx
     elif isinstance(ptx, tuple):
@@ -60,8 +68,13 @@ def machine(sm: str = "sm_90", ptx: str | tuple[int, int] | None = None, toolkit
         found = re.fullmatch(r"(\d{1,2})\.(\d)", ptx)
         number = int(found[1]) * 10 + int(found[2]) if found else -1
     if number not in v.versions:
-        raise UsageError(Diagnostic("U102", f"the PTX version {ptx!r} is not known",
-                                    notes=(Note("help", f"known: {text(v.versions[0])} to {text(v.versions[-1])}"),)))
+        raise UsageError(
+            Diagnostic(
+                "U102",
+                f"the PTX version {ptx!r} is not known",
+                notes=(Note("help", f"known: {text(v.versions[0])} to {text(v.versions[-1])}"),),
+            )
+        )
     table = v.toolkits[kit]
     assembles = name in table.targets and table.targets[name] <= number <= table.ptx
     assert match is not None

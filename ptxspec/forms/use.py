@@ -79,8 +79,9 @@ class FormUse:
 Kinds = Sequence[str] | Sequence[Operand]
 
 
-def use(opcode: str, *, sm: str = "sm_90", ptx: str | tuple[int, int] | None = None,
-        operand_kinds: Kinds | None = None) -> FormUse:
+def use(
+    opcode: str, *, sm: str = "sm_90", ptx: str | tuple[int, int] | None = None, operand_kinds: Kinds | None = None
+) -> FormUse:
     """The form that ``opcode`` is on this target.
 
     ``operand_kinds`` (operands, or words such as ``"register"``, ``"vector4"``) decides between forms with one spelling
@@ -100,8 +101,11 @@ def _use(opcode: str, here: Machine, kinds: tuple[str, ...] | None) -> FormUse:
     if not candidates:
         assert kinds is not None
         wanted = "; ".join(f"{u.form}: {describe(u.operands)}" for u in uses(opcode, here))
-        raise FormError(Diagnostic("F402", f"no form of `{opcode}` takes the operands ({', '.join(kinds)})",
-                                   notes=(Note("help", wanted),)))
+        raise FormError(
+            Diagnostic(
+                "F402", f"no form of `{opcode}` takes the operands ({', '.join(kinds)})", notes=(Note("help", wanted),)
+            )
+        )
     return candidates[0]
 
 
@@ -163,16 +167,46 @@ def _one(table: Table, form: FormTable, mask: int, floor: Floor, count: int) -> 
         if type_ not in vocabulary.types and type_ != "":
             return None  # a lane of four bits, say: this lane count does not exist for the type
         kinds = o.kinds if n == 1 else ("vector",)
-        operands.append(OperandUse(o.name, o.role, kinds, type_, vocabulary.types[type_][0] if type_ else 0, n,
-                                   (evaluator.word(o.space) or "generic") if "address" in kinds else "", o.classes, o.sink))
+        operands.append(
+            OperandUse(
+                o.name,
+                o.role,
+                kinds,
+                type_,
+                vocabulary.types[type_][0] if type_ else 0,
+                n,
+                (evaluator.word(o.space) or "generic") if "address" in kinds else "",
+                o.classes,
+                o.sink,
+            )
+        )
     steps = tuple(
         Step(s.do, MappingProxyType({k: evaluator.argument(e, part) for k, e in s.args}))
-        for s in form.steps if s.when is None or s.when(mask)
+        for s in form.steps
+        if s.when is None or s.when(mask)
     )
     goals = tuple(
-        ObligationUse(g.id, g.prove, g.at, evaluator.integer(g.bytes), evaluator.integer(g.to), evaluator.word(g.space), g.access,
-                      Span(table.file, g.line))
-        for g in form.obligations if g.when is None or g.when(mask)
+        ObligationUse(
+            g.id,
+            g.prove,
+            g.at,
+            evaluator.integer(g.bytes),
+            evaluator.integer(g.to),
+            evaluator.word(g.space),
+            g.access,
+            Span(table.file, g.line),
+        )
+        for g in form.obligations
+        if g.when is None or g.when(mask)
     )
-    return FormUse(table.mnemonic, form.id, spell(table, mask), MappingProxyType(written), tuple(operands), goals, steps, floor,
-                   Span(table.file, form.line))
+    return FormUse(
+        table.mnemonic,
+        form.id,
+        spell(table, mask),
+        MappingProxyType(written),
+        tuple(operands),
+        goals,
+        steps,
+        floor,
+        Span(table.file, form.line),
+    )

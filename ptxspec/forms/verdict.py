@@ -83,7 +83,7 @@ class FormVerdict:
     ``findings``, ``diagnostic``) are worked out when asked for.
     """
 
-    __slots__ = ("opcode", "legal", "ptxas", "code", "_judgement", "_nearest")
+    __slots__ = ("_judgement", "_nearest", "code", "legal", "opcode", "ptxas")
 
     def __init__(self, opcode: str, legal: bool, ptxas: Outcome, code: str, judgement: Judgement) -> None:
         self.opcode = opcode
@@ -135,7 +135,11 @@ class FormVerdict:
         base = self._judgement.diagnostic()
         notes: list[Note] = []
         for finding in self.findings:
-            notes.append(Note("fact", f"the assembler differs from the manual here ({finding.id}): {finding.ptxas}", finding.span))
+            notes.append(
+                Note(
+                    "fact", f"the assembler differs from the manual here ({finding.id}): {finding.ptxas}", finding.span
+                )
+            )
         if self.nearest and base.code != "F105":
             notes.append(Note("help", "nearest legal: " + ", ".join(self.nearest)))
         return base.with_notes(*notes)
@@ -144,9 +148,14 @@ class FormVerdict:
         """The object of ``ptxspec check --json``."""
         floor = self.floor
         return {
-            "opcode": self.opcode, "legal": self.legal, "ptxas": self.ptxas.value, "canonical": self.canonical,
-            "code": self.code, "rules": [{"id": r.id, "why": r.why, "spec": r.spec} for r in self.rules],
-            "floor": floor.to_json() if floor else None, "nearest": list(self.nearest) if nearest else [],
+            "opcode": self.opcode,
+            "legal": self.legal,
+            "ptxas": self.ptxas.value,
+            "canonical": self.canonical,
+            "code": self.code,
+            "rules": [{"id": r.id, "why": r.why, "spec": r.spec} for r in self.rules],
+            "floor": floor.to_json() if floor else None,
+            "nearest": list(self.nearest) if nearest else [],
         }
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from ptxspec.spec.obligation import Obligation
 from ptxspec.spec.semantics import Step
 
 Kind = Literal["register", "address", "immediate", "symbol", "special", "label", "vector", "predicate", "function"]
-Classes = Literal["wide", "exact", "pack"]
+Classes = Literal["wide", "exact", "pack", "count"]
 
 
 class Manual(SpecModel):
@@ -41,7 +41,8 @@ class Operand(SpecModel):
     """One operand in spelling order.
 
     ``lanes`` above one makes it a brace group. ``classes`` says which registers fit: ``wide`` (the type's width or
-    more, memory instructions), ``exact`` (the type's width, everything else), ``pack`` (any class of the width).
+    more, memory instructions), ``exact`` (the type's width, everything else), ``pack`` (any class of
+    the width), ``count`` (an integer of the width, no packed halves).
     ``sink``: ``_`` may stand for an element. ``present``: the operand exists for these spellings only.
     """
 

@@ -8,8 +8,19 @@ from ptxspec.spec.base import Name, SpecModel
 from ptxspec.spec.condition import Condition
 from ptxspec.spec.expression import IntExpr, WordExpr
 
-Goal = Literal["aligned", "consecutive", "in-bounds", "in-space", "owned", "disjoint", "race-free", "fits",
-               "convergent", "nonzero", "settled"]
+Goal = Literal[
+    "aligned",
+    "consecutive",
+    "in-bounds",
+    "in-space",
+    "owned",
+    "disjoint",
+    "race-free",
+    "fits",
+    "convergent",
+    "nonzero",
+    "settled",
+]
 Access = Literal["read", "write", "combine"]
 
 

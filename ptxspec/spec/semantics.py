@@ -199,7 +199,23 @@ class Effect(StepModel):
 
 
 Step = Annotated[
-    Read | Write | Combine | Split | Join | Extend | Copy | AddressOf | SpecialRegister | Compute | Convert
-    | ConvertAddress | Barrier | Branch | Leave | Exchange | Policy | Effect,
+    Read
+    | Write
+    | Combine
+    | Split
+    | Join
+    | Extend
+    | Copy
+    | AddressOf
+    | SpecialRegister
+    | Compute
+    | Convert
+    | ConvertAddress
+    | Barrier
+    | Branch
+    | Leave
+    | Exchange
+    | Policy
+    | Effect,
     Field(discriminator="do"),
 ]
