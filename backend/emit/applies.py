@@ -61,16 +61,16 @@ class Applies:
         if guard is False:
             return
         assert guard is None or isinstance(guard, Guard)
-        known = frozenset(v for v in context.env if isinstance(v, Var))
         repeats: tuple[Var, ...] = ()
         for placement in placements.values():
             repeats = placement.repeats
             if placement.split is None:
-                placement.split = Split(self.offset(placement), known | {*placement.repeats, placement.word})
+                placement.split = Split(self.offset(placement), context.static | {*placement.repeats, placement.word})
         fixed = self._fixed(apply, placements)
-        env: dict[Expr, int] = dict(context.env)
+        env = dict(context.env)
+        names = [r.uid for r in repeats]
         for position in product(*map(range, apply.repeat)):
-            env.update(zip(repeats, position))
+            env.update(zip(names, position))
             after: list[tuple[Register, Buffer, int, int]] = []
             operands = [fixed[k] if k in fixed else self._place(placements[k], env, after)
                         for k in range(len(use.operands))]
@@ -124,18 +124,18 @@ class Applies:
                                      f"{scalar.dtype}", Note("help", "cast it to a type of that width"))
         return self.scalars.slot_bits(scalar, use.bits or BITS[scalar.dtype], slot_class(use.bits))
 
-    def _place(self, placement: Placement, env: dict[Expr, int],
+    def _place(self, placement: Placement, env: dict[int, int],
                after: list[tuple[Register, Buffer, int, int]]) -> Operand:
         view, split, word = placement.view, placement.split, placement.word
         assert split is not None and placement.use is not None
         if "address" in placement.use.kinds:
-            env[word] = 0
+            env[word.uid] = 0
             runtime, constant = split.at(env)
             return self.addresses.operand(view.buffer, runtime, constant)
         bits = BITS[view.dtype]
         registers: list[Register] = []
         for w in range(placement.words):
-            env[word] = w
+            env[word.uid] = w
             runtime, byte = split.at(env)
             registers.append(self._register(placement, runtime, byte, bits, after))
         return registers[0] if placement.words == 1 else Vector(tuple(registers))

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from ptxspec.diagnostics import Diagnostic, EmitError, FormError, Note, Span
 from ptxspec.ptx.operand import Guard, Immediate, Label, Operand, Register
 from ptxspec.scalar.evaluate import substitute
-from ptxspec.scalar.expr import Expr, Var
+from ptxspec.scalar.expr import Const, Expr, Var
 
 from .code import Block, Labels
 from .registers import Registers
 from .scopes import Levels, Scope, Value
-from .statics import free
+from .statics import free, free_uids
 
 if TYPE_CHECKING:
     from ..select import Selected, Target
@@ -25,7 +25,8 @@ Resolve = Callable[[str], "tuple[str, Slots]"]
 
 
 class Context:
-    """State of one emission. ``env`` holds the variables that emission itself enumerates (unrolled loops)."""
+    """State of one emission. ``env`` holds the variables that emission itself enumerates (unrolled loops),
+    by ``uid``, and ``static`` is the set of them."""
 
     def __init__(self, target: Target, select: Select, resolve: Resolve) -> None:
         self.target = target
@@ -36,7 +37,8 @@ class Context:
         self.body = Block()
         self.scope = Scope("root", None, self.body)
         self.root = self.scope
-        self.env: dict[Expr, int] = {}
+        self.env: dict[int, int] = {}
+        self.static: frozenset[Var] = frozenset()
         self.span: Span | None = None
         self.floor_ptx: tuple[int, int] = (1, 0)
         self.floor_sm = 0
@@ -116,9 +118,15 @@ class Context:
 
     def known(self, expr: Expr) -> Expr:
         """``expr`` with the enumerated variables replaced by their values."""
-        if not self.env or free(expr).isdisjoint(self.env):
+        env = self.env
+        if not env or type(expr) is Const:
             return expr
-        return substitute(expr, self.env)
+        if isinstance(expr, Var):
+            value = env.get(expr.uid)
+            return expr if value is None else Const(value, expr.dtype, expr.span)
+        if free_uids(expr).isdisjoint(env):
+            return expr
+        return substitute(expr, {v: env[v.uid] for v in free(expr) if v.uid in env})
 
     def cached(self, key: object, depends: Expr | int, cls: str, write: Callable[[Register], None]) -> Value:
         """The register kept for ``key``; on first use ``write`` computes it at the best place."""
@@ -160,7 +168,7 @@ class Context:
     def define(self, variable: Var, value: Value) -> None:
         """Bind a kernel variable that is computed in the current scope."""
         self.levels.define(variable, self.scope.depth)
-        self.scope.cache[variable] = value
+        self.scope.cache[variable.uid] = value
 
     def materialise(self, value: Value, cls: str) -> Register:
         """``value`` in a register; a literal is moved into a new one."""

@@ -104,7 +104,7 @@ class Scalars:
         return immediate(constant.value, constant.dtype)
 
     def _variable(self, variable: Var) -> Value:
-        found = self.context.scope.find(variable)
+        found = self.context.scope.find(variable.uid)
         if found is not None:
             return found
         address = self.parameters.get(variable)

@@ -7,8 +7,6 @@ loop. Code is appended in program order, so what an outer block holds already st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from ptxspec.ptx.operand import Immediate, Register
 from ptxspec.scalar.expr import Const, Expr, Op, Poly, Var
 
@@ -101,5 +99,3 @@ class Levels:
             self._pinned[expr] = known
         return known
 
-
-Env = Mapping[Expr, int]

@@ -71,8 +71,7 @@ class Statements:
         context = self.context
         placement = self.placements[id(statement)][0]
         if placement.split is None:
-            known = frozenset(v for v in context.env if isinstance(v, Var))
-            placement.split = Split(self.applies.offset(placement), known)
+            placement.split = Split(self.applies.offset(placement), context.static)
         runtime, constant = placement.split.at(context.env)
         if not self.elements.in_registers(statement.view):
             if isinstance(statement, Load):
@@ -113,12 +112,15 @@ class Statements:
 
     def _unrolled(self, loop: For, values: range) -> None:
         context = self.context
-        before = context.env
+        env, static, outer = context.env, context.static, context.scope
+        context.static = static | {loop.var}
+        uid, body = loop.var.uid, loop.body
+        context.env = {**env, uid: 0}
         for value in values:
-            context.env = {**before, loop.var: value}
-            with context.inside(Scope("inline", context.scope, context.scope.block)):
-                self.run(loop.body)
-        context.env = before
+            context.env[uid] = value
+            context.scope = Scope("inline", outer, outer.block)
+            self.run(body)
+        context.env, context.static, context.scope = env, static, outer
 
     def _loop(self, loop: For, start: Expr, stop: Expr, step: Expr) -> None:
         context, scalars = self.context, self.scalars
