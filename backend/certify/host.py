@@ -1,4 +1,4 @@
-"""The module in which single instructions are put before an assembler: registers of every class, variables, one line each.
+"""The module in which single instructions are put before an assembler, with registers of every class and variables.
 
 Every line stands in a function that nobody calls. The assembler then judges each line by itself and says all that is
 wrong, at the speed of a parser (tens of thousands of lines a second), but generates no code for it.
@@ -14,10 +14,12 @@ from typing import Literal
 PREFIXES: dict[str, str] = {
     "pred": "p", "b8": "b", "u8": "ub", "s8": "sb", "b16": "h", "u16": "uh", "s16": "sh", "f16": "fh", "b32": "r",
     "u32": "ur", "s32": "sr", "f32": "f", "f16x2": "hh", "b64": "rd", "u64": "urd", "s64": "srd", "f64": "fd",
-    "bf16": "h", "bf16x2": "r", "tf32": "r", "b128": "q",
+    "bf16": "h", "bf16x2": "r", "tf32": "r", "u16x2": "r", "s16x2": "r", "b128": "q",
 }
 COUNT = 40
-_DECLARED = sorted({kind for kind in PREFIXES if kind not in ("bf16", "bf16x2", "tf32")})
+#: types that no register can be declared with; their values live in plain registers of the same width
+UNDECLARABLE = ("bf16", "bf16x2", "tf32", "u16x2", "s16x2")
+_DECLARED = [kind for kind in PREFIXES if kind not in UNDECLARABLE]
 Context = Literal["function", "entry"]
 
 

@@ -1,8 +1,8 @@
 """What a real assembler says of each of many instructions, one by one.
 
-Errors of a line are independent of other lines, with three exceptions that are dealt with here: a *fatal* error stops the
-assembler at that line (the line is blanked and the rest asked again), a *crash* says nothing about any line (the lines are
-halved until the culprit stands alone), and an error that names no line means that the setting itself is impossible.
+Errors of a line are independent of other lines, with three exceptions that are dealt with here: a *fatal* error stops
+the assembler at that line (the line is blanked and the rest asked again), a *crash* says nothing about any line (the
+lines are halved until the culprit stands alone), and an error that names no line means that the setting is impossible.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ ACCEPTED = Label("accept")
 
 
 def label(tool: Toolchain, setting: Setting, lines: Sequence[str], *, batch: int = 4000) -> list[Label]:
-    """One label for each of ``lines`` (single instructions with their semicolon). Raises A120 for a bad line, A121 where
-    the assembler does not know the setting at all."""
+    """One label for each of ``lines`` (single instructions with their semicolon).
+
+    Raises A120 for a line that is not one instruction, A121 where the assembler does not know the setting at all.
+    """
     for line in lines:
         if "\n" in line or line.count(";") != 1 or not line.rstrip().endswith(";") or "//" in line or "/*" in line:
             raise fail(AssembleError, "A120", f"not one instruction: {line!r}")
