@@ -120,13 +120,22 @@ class BoundCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class Replica:
+    """``extent`` copies of every element, ``stride`` apart on ``axis`` (in elements on ``m``)."""
+
+    axis: str
+    extent: Poly
+    stride: Poly
+
+
+@dataclass(frozen=True, slots=True)
 class Located:
     """Where one element of a view lies.
 
     ``byte``: exact byte offset from the buffer's base of the element's first byte (along axis ``m``).
     ``slot``: for ``local`` buffers the register number in elements of its dtype, ``slot_byte`` the byte inside.
     ``axes``: for distributed layouts the value on each hardware axis (``laneid``, ``warpid`` ...).
-    ``replicas``: extents of replica axes, if the layout has any. ``checks``: one goal for every step's every axis.
+    ``replicas``: the replica axes of the layout, if it has any. ``checks``: one goal for every step's every axis.
     """
 
     byte: Poly
@@ -134,6 +143,7 @@ class Located:
     slot_byte: Poly
     axes: tuple[tuple[str, Poly], ...]
     checks: tuple[BoundCheck, ...]
+    replicas: tuple[Replica, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -230,6 +240,8 @@ class Launch:
     cluster: tuple[int, int, int] = (1, 1, 1)
     dynamic_smem_bytes: int = 0
     span: Span | None = None
+    stream: int | None = None
+    cooperative: bool = False
 
 
 @dataclass(frozen=True, eq=False, slots=True)

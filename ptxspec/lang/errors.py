@@ -1,0 +1,36 @@
+"""One way to refuse a kernel: a code, a sentence, the user's place and a remedy."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import NoReturn
+
+from ptxspec.diagnostics import Diagnostic, KernelError, Note, PtxspecError, Span
+
+
+def refuse(code: str, message: str, span: Span | None = None, *, help: str = "", note: str = "",
+           where: Span | None = None) -> NoReturn:
+    """Raise KernelError; ``where`` is a second place that ``note`` speaks of."""
+    notes: list[Note] = []
+    if note:
+        notes.append(Note("note", note, where))
+    if help:
+        notes.append(Note("help", help))
+    raise KernelError(Diagnostic(code, message, span, notes=tuple(notes)))
+
+
+def placed(error: PtxspecError, span: Span) -> PtxspecError:
+    """``error`` with ``span`` filled into every diagnostic that has no place yet."""
+    if all(d.span is not None for d in error.diagnostics):
+        return error
+    return type(error)(*(d if d.span is not None else Diagnostic(d.code, d.message, span, d.severity, d.notes)
+                         for d in error.diagnostics))
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """A help sentence naming the closest known word, or listing a few."""
+    close = get_close_matches(word, known, 1, 0.6)
+    if close:
+        return f"did you mean `{close[0]}`?"
+    shown = ", ".join(known[:12])
+    return f"known: {shown}{', ...' if len(known) > 12 else ''}"

@@ -1,0 +1,228 @@
+"""``@T.function``: a kernel, read on first use."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import NoReturn
+
+from ptxspec.diagnostics import Diagnostic, KernelError, PtxspecError, Span
+from ptxspec.lang import ir
+from ptxspec.lang.declare import Tensor, dims_of, make_buffer
+from ptxspec.lang.errors import placed, refuse
+from ptxspec.lang.reader.calls import Returned
+from ptxspec.lang.reader.frame import Frame, outer_names
+from ptxspec.lang.reader.source import Source, source_of
+from ptxspec.lang.reader.statements import Statements
+from ptxspec.lang.tensor import whole
+from ptxspec.lang.trace import Tracer, tracing
+from ptxspec.lang.types import DType
+from ptxspec.scalar.expr import BOOL, Expr, Poly, Var, int_range, is_float, is_integer, walk
+
+
+class KernelFunction:
+    """A kernel as its author wrote it. :meth:`kernel` reads it (once) and gives the typed form."""
+
+    ptxspec_kernel = True
+
+    def __init__(self, function: FunctionType, around: Mapping[str, object]) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
+        self.__doc__ = function.__doc__
+        self.__module__ = function.__module__
+        self.__wrapped__ = function
+        self._around = around
+        self._kernel: ir.Kernel | None = None
+
+    @property
+    def file(self) -> str:
+        """The file the kernel is written in."""
+        return self.function.__code__.co_filename
+
+    @property
+    def line(self) -> int:
+        """The line the kernel starts on."""
+        return self.function.__code__.co_firstlineno
+
+    def kernel(self) -> ir.Kernel:
+        """The typed kernel; KernelError with the user's line when it cannot be read."""
+        if self._kernel is None:
+            self._kernel = _read(self.function, self._around)
+        return self._kernel
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        refuse("K219", f"`{self.__name__}` is a kernel: it is compiled, not called", Span(self.file, self.line),
+               help=f"exe = ptxspec.compile({self.__name__}); exe(...)")
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__name__} at {self.file}:{self.line}>"
+
+
+def function(definition: Callable[..., object]) -> KernelFunction:
+    """Decorator: make a kernel of a function. Parameters are annotated with T.Tensor(...) or a scalar type."""
+    if isinstance(definition, KernelFunction):
+        return definition
+    if not isinstance(definition, FunctionType):
+        refuse("K200", f"@T.function decorates a function written with `def`, not {type(definition).__name__}")
+    caller = sys._getframe(1)
+    around = {} if caller.f_locals is caller.f_globals else dict(caller.f_locals)
+    return KernelFunction(definition, around)
+
+
+class Reader(Statements):
+    """Reads one kernel."""
+
+    def __init__(self, definition: FunctionType, around: Mapping[str, object]) -> None:
+        super().__init__()
+        self.definition = definition
+        self.around = around
+
+    def read(self) -> ir.Kernel:
+        """The typed kernel."""
+        source = source_of(self.definition)
+        frame = Frame(source, outer_names(self.definition), self.definition.__globals__, self.definition.__name__, None,
+                      is_kernel=True)
+        self.frames.append(frame)
+        span = Span(source.file, source.node.lineno, source.node.col_offset + 1)
+        self.tracer = Tracer(self.definition.__name__, source.file, span, self.place)
+        with tracing(self.tracer):
+            self._parameters(source, frame)
+            try:
+                self.exec_body(source.node.body)
+            except Returned:
+                pass
+            kernel = self.tracer.finish()
+        self._check_dims(kernel)
+        return kernel
+
+    def _parameters(self, source: Source, frame: Frame) -> None:
+        args = source.node.args
+        for odd, what in ((args.vararg, "`*args`"), (args.kwarg, "`**kwargs`")):
+            if odd is not None:
+                self.refuse("K213", f"a kernel takes no {what}: its parameters are fixed", odd)
+        for default in [*args.defaults, *args.kw_defaults]:
+            if default is not None:
+                self.refuse("K213", "a kernel parameter has no default: every launch gives all arguments", default)
+        buffers: list[ir.Buffer] = []
+        for arg in [*args.posonlyargs, *args.args, *args.kwonlyargs]:
+            self.node = arg
+            span = self.span(arg)
+            kind = self._annotation(arg, span)
+            if isinstance(kind, Tensor):
+                try:
+                    buffer = make_buffer(self.tracer.fresh(arg.arg), kind, span, is_param=True)
+                except PtxspecError as error:
+                    raise placed(error, span) from error
+                buffers.append(self.tracer.add_buffer(buffer))
+                self.tracer.params.append(buffer)
+                frame.bind(arg.arg, whole(buffer, span), span)
+            else:
+                low, high = int_range(kind) if is_integer(kind) or kind == BOOL else (None, None)
+                var = Var(self.tracer.fresh(arg.arg), kind, "param", low, high, span)
+                self.tracer.params.append(var)
+                frame.bind(arg.arg, var, span)
+        self.tracer.dims = dims_of(buffers)
+
+    def _annotation(self, arg: ast.arg, span: Span) -> Tensor | str:
+        """The tensor type or the scalar type's name (K212)."""
+        if arg.annotation is None:
+            refuse("K212", f"parameter `{arg.arg}` has no type", span,
+                   help=f"write {arg.arg}: T.Tensor(shape, dtype) or {arg.arg}: T.int32")
+        try:
+            kind = self.definition.__annotations__[arg.arg]
+            for _ in range(2):   # a quoted annotation under postponed evaluation is text twice over
+                if isinstance(kind, str):
+                    names = {**self.definition.__globals__, **self.around, **outer_names(self.definition)}
+                    kind = eval(compile(kind.strip(), self.frame.source.file, "eval"), names)
+        except PtxspecError as error:
+            raise placed(error, self.span(arg.annotation)) from error
+        except Exception as error:
+            self.refuse("K212", f"the type of `{arg.arg}` cannot be computed: {type(error).__name__}: {error}",
+                        arg.annotation)
+        if isinstance(kind, Tensor):
+            return kind
+        if isinstance(kind, DType) and (is_integer(kind.name) or is_float(kind.name) or kind.name == BOOL):
+            return kind.name
+        if isinstance(kind, Tensor.__class__) and kind in (int, float, bool):
+            self.refuse("K212", f"`{arg.arg}` is annotated with Python's {kind.__name__}, which has no width", arg.annotation,
+                        help=f"write {arg.arg}: T.{ {int: 'int32', float: 'float32', bool: 'bool'}[kind] }")
+        self.refuse("K212", f"`{arg.arg}` is annotated with {kind!r}, which is no kernel type", arg.annotation,
+                    help="write T.Tensor(shape, dtype) for an array, T.int32, T.float32, ... for a number")
+
+    def _check_dims(self, kernel: ir.Kernel) -> None:
+        """Every dimension in use must be found from an array's shape (K223)."""
+        bindable = {m[0][0] for b in ir.buffers_of(kernel.params) for e in b.shape for m in e.terms
+                    if len(e.terms) == 1 and len(m[0]) == 1}
+        for var in kernel.dims:
+            if var not in bindable:
+                refuse("K223", f"dimension {var.name} cannot be found from the arrays: no extent is {var.name} or a multiple "
+                               "of it", kernel.span, help=f"give one parameter an axis of extent {var.name}")
+        for expr, span in _expressions(kernel):
+            for node in walk(expr):
+                if isinstance(node, Var) and node.role == "dim" and node not in kernel.dims:
+                    refuse("K223", f"dimension {node.name} occurs in no parameter's shape, so a launch cannot know it",
+                           span, help=f"use {node.name} in a T.Tensor shape, or pass a scalar parameter")
+
+
+def _expressions(kernel: ir.Kernel) -> list[tuple[Expr, Span]]:
+    """Expressions of the kernel with their places: enough to find every dimension in use."""
+    result: list[tuple[Expr, Span]] = [(e, kernel.launch.span or kernel.span) for e in kernel.launch.grid]
+    for buffer in kernel.buffers:
+        result += [(e, buffer.span) for e in buffer.layout.memory_range()]
+
+    def view(v: ir.View) -> None:
+        for step in v.steps:
+            if isinstance(step, ir.Sub):
+                result.extend((e, step.span) for a in step.axes for e in (a.start, a.extent))
+            elif isinstance(step, (ir.Reshape, ir.Relayout)):
+                result.extend((e, step.span) for e in step.shape)
+
+    def visit(body: tuple[ir.Statement, ...]) -> None:
+        for s in body:
+            if isinstance(s, ir.If):
+                result.append((s.condition, s.span))
+                visit(s.then)
+                visit(s.orelse)
+            elif isinstance(s, ir.For):
+                result.extend((e, s.span) for e in (s.start, s.stop, s.step))
+                visit(s.body)
+            elif isinstance(s, ir.Assume):
+                result.append((s.condition, s.span))
+            elif isinstance(s, (ir.Load, ir.Store)):
+                view(s.view)
+                result.extend((e, s.span) for e in s.index)
+                if isinstance(s, ir.Store):
+                    result.append((s.value, s.span))
+            elif isinstance(s, ir.Apply):
+                for operand in (*s.operands, s.pred, s.cache_policy):
+                    if isinstance(operand, ir.View):
+                        view(operand)
+                    elif operand is not None:
+                        result.append((operand, s.span))
+
+    visit(kernel.body)
+    return result
+
+
+def _read(definition: FunctionType, around: Mapping[str, object]) -> ir.Kernel:
+    reader = Reader(definition, around)
+    try:
+        return reader.read()
+    except PtxspecError:
+        raise
+    except RecursionError as error:
+        raise KernelError(Diagnostic("K209", "the kernel is nested too deeply to be read", _safe_place(reader))) from error
+    except Exception as error:
+        raise KernelError(Diagnostic("K290", f"this could not be read ({type(error).__name__}: {error}); that is a defect of "
+                                             "ptxspec, not of the kernel", _safe_place(reader))) from error
+
+
+def _safe_place(reader: Reader) -> Span:
+    code = reader.definition.__code__
+    return reader.place() if reader.frames else Span(code.co_filename, code.co_firstlineno)
+
+
+__all__ = ["KernelFunction", "Poly", "function"]

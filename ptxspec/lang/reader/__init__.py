@@ -1,0 +1,1 @@
+"""Reading a kernel: an interpreter over the syntax tree of the user's function."""
