@@ -1,0 +1,244 @@
+"""Hypotheses: named facts on the path to a statement, and what they say in linear and modular terms.
+
+A :class:`Context` is an immutable chain of facts, grown as the kernel is walked. What the normaliser needs from it
+(linear inequalities, ranges of atoms, residues of atoms) is worked out once for each link and shared by everything below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ptxspec.diagnostics import Span
+from ptxspec.proof import formula
+from ptxspec.proof.congruence import Residue, Residues, meet, solve
+from ptxspec.proof.interval import Interval, Ranges, interval
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer, walk
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Fact:
+    """One hypothesis. ``kind``: guard, pred, loop, assume, launch, extent, select or thread.
+
+    ``condition`` is a bool expression with machine meaning (typed integers wrap), so it may be assumed as it stands.
+    """
+
+    name: str
+    text: str
+    condition: Expr
+    span: Span | None
+    kind: str
+    binds: Var | None = None       # a loop's variable,
+    start: Expr | None = None      # and the value it surely takes when the loop runs at all
+
+
+class Context:
+    """A chain of facts from the launch to one statement."""
+
+    __slots__ = ("_exact", "_intervals", "congruent", "fact", "linear", "parent", "ranges", "reachable")
+
+    def __init__(self, parent: Context | None = None, fact: Fact | None = None) -> None:
+        self.parent = parent
+        self.fact = fact
+        self.linear: tuple[tuple[Poly, Fact], ...] = parent.linear if parent else ()
+        self.ranges: Ranges = parent.ranges if parent else {}
+        self.congruent: Residues = parent.congruent if parent else {}
+        self.reachable: bool | None = None      # filled in by the solver's vacuity check
+        self._intervals: dict[Expr, Interval] = {}
+        self._exact: dict[Expr, Poly | None] = {}
+        if fact is not None:
+            for part in formula.conjuncts(fact.condition):
+                self._learn(part, fact)
+
+    def extend(self, fact: Fact) -> Context:
+        """This context with one more fact."""
+        return Context(self, fact)
+
+    def facts(self) -> tuple[Fact, ...]:
+        """All facts, outermost first."""
+        found: list[Fact] = []
+        link: Context | None = self
+        while link is not None:
+            if link.fact is not None:
+                found.append(link.fact)
+            link = link.parent
+        return tuple(reversed(found))
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self.facts())
+
+    def interval(self, expr: Expr) -> Interval:
+        """Inclusive bounds of ``expr`` under the facts."""
+        if not self.ranges:
+            return ix.bounds(expr)
+        return interval(expr, self.ranges, self._intervals)
+
+    def exact(self, expr: Expr) -> Poly | None:
+        """The exact integer meaning of a typed expression where none of its operations can wrap here; else None."""
+        if isinstance(expr, Poly):
+            return expr
+        if expr.dtype == INDEX:
+            return ix.index(expr)
+        if expr.dtype != BOOL and not is_integer(expr.dtype):
+            return None
+        if expr not in self._exact:
+            self._exact[expr] = ix.index(expr) if all(self.keeps(n) for n in typed_nodes(expr)) else None
+        return self._exact[expr]
+
+    def keeps(self, node: Op) -> bool:
+        """True when the typed operation ``node`` surely stays in its type (its operands taken as exact)."""
+        low, high = int_range(node.dtype)
+        value = ix.index(node)
+        lo, hi = ix.bounds(value)
+        if lo is not None and hi is not None and low <= lo and hi <= high:
+            return True
+        return self.at_least_zero(ix.sub(value, low)) and self.at_least_zero(ix.sub(high, value))
+
+    def at_least_zero(self, value: Poly) -> bool:
+        """True when ``value >= 0`` follows from bounds and at most three linear facts."""
+        return self._nonneg(value, 3)
+
+    def _nonneg(self, value: Poly, depth: int) -> bool:
+        lo = ix.bounds(value)[0]
+        if lo is not None and lo >= 0:
+            return True
+        if self.ranges:
+            lo = self.interval(value)[0]
+            if lo is not None and lo >= 0:
+                return True
+        if depth == 0 or not value.terms:
+            return False
+        have = dict(value.terms)
+        for known, _ in reversed(self.linear):
+            # value - factor*known >= 0 and known >= 0 give value >= 0; the factor is chosen to cancel one term.
+            tried: set[int] = set()
+            for monomial, coefficient in known.terms:
+                mine = have.get(monomial)
+                if mine is None or (mine > 0) != (coefficient > 0) or mine % coefficient:
+                    continue
+                factor = mine // coefficient
+                if factor in tried:
+                    continue
+                tried.add(factor)
+                rest = ix.sub(value, ix.scale(known, factor))
+                if len(rest.terms) <= len(value.terms) + 1 and self._nonneg(rest, depth - 1):
+                    return True
+        return False
+
+    def _learn(self, part: Expr, fact: Fact) -> None:
+        if not isinstance(part, Op) or part.name not in ("lt", "le", "gt", "ge", "eq"):
+            return
+        left, right = self._sound(part.args[0]), self._sound(part.args[1])
+        if left is None or right is None:
+            return
+        difference = ix.sub(right, left)
+        if part.name in ("gt", "ge"):
+            difference = ix.neg(difference)
+        if part.name in ("lt", "gt"):
+            difference = ix.add(difference, -1)
+        if difference.is_const:
+            return
+        self._add_linear(difference, fact)
+        if part.name == "eq":
+            self._add_linear(ix.neg(difference), fact)
+            self._add_residue(difference)
+
+    def _sound(self, expr: Expr) -> Poly | None:
+        if expr.dtype == BOOL:
+            return None
+        return self.exact(expr)
+
+    def _add_linear(self, poly: Poly, fact: Fact) -> None:
+        self.linear = (*self.linear, (poly, fact))
+        fresh: Ranges | None = None
+        for monomial, coefficient in poly.terms:
+            if len(monomial) != 1:
+                continue
+            rest = Poly(poly.const, tuple(t for t in poly.terms if t[0] != monomial))
+            high = self.interval(rest)[1]
+            if high is None:
+                continue
+            atom = monomial[0]
+            low, top = (fresh or self.ranges).get(atom, (None, None))
+            base_low, base_top = self.interval(atom)
+            if coefficient > 0:      # coefficient*atom >= -rest
+                bound = -(high // coefficient)
+                low = bound if low is None else max(low, bound)
+                if base_low is not None and base_low >= low:
+                    continue
+            else:
+                bound = high // -coefficient
+                top = bound if top is None else min(top, bound)
+                if base_top is not None and base_top <= top:
+                    continue
+            fresh = dict(self.ranges) if fresh is None else fresh
+            fresh[atom] = (low, top)
+        if fresh is not None:
+            self.ranges = fresh
+            self._intervals = {}
+
+    def _add_residue(self, difference: Poly) -> None:
+        """Learn from ``difference == 0``: an atom's value, or the residue of what a remainder was taken of."""
+        singles = [(m[0], c) for m, c in difference.terms if len(m) == 1]
+        if len(difference.terms) != 1 or not singles:
+            return
+        atom, coefficient = singles[0]
+        if difference.const % coefficient:
+            return
+        value = -difference.const // coefficient
+        self._residue(atom, Residue(0, value))
+        if isinstance(atom, Op) and atom.name == "floormod" and atom.dtype == INDEX:
+            inner, modulus = atom.args
+            if isinstance(inner, Poly) and isinstance(modulus, Poly) and modulus.is_const and modulus.const > 0:
+                found = solve(inner, modulus.const, value)
+                if found is not None:
+                    self._residue(*found)
+
+    def _residue(self, atom: Expr, residue: Residue) -> None:
+        self.congruent = {**self.congruent, atom: meet(self.congruent.get(atom, Residue(1, 0)), residue)}
+
+
+def typed_nodes(expr: Expr) -> tuple[Op, ...]:
+    """Every typed integer operation whose exact meaning :func:`ptxspec.scalar.index.index` uses for ``expr``.
+
+    Operands of conditions, of explicit casts that may cut, and of floats keep their machine meaning and are left out.
+    """
+    found: list[Op] = []
+    seen: set[Expr] = set()
+
+    def visit(node: Expr) -> None:
+        if node in seen:
+            return
+        seen.add(node)
+        if isinstance(node, (Const, Var)):
+            return
+        if isinstance(node, Poly) or node.dtype == INDEX:
+            for child in node.children():
+                visit(child)
+            return
+        assert isinstance(node, Op)
+        if not is_integer(node.dtype):
+            return                                            # conditions and floats have machine meaning
+        if node.name == "select":
+            visit(node.args[1])
+            visit(node.args[2])
+            return
+        if node.name == "cast":
+            source = node.args[0]
+            if is_integer(source.dtype) and ix.index(node) == ix.index(source):
+                visit(source)                                 # widening: the exact value passes through
+            return
+        for child in node.args:
+            visit(child)
+        if node.name not in ("min", "max", "and", "or", "xor", "shr", "floormod", "truncmod"):
+            found.append(node)
+    visit(expr)
+    return tuple(found)
+
+
+def divisions(expr: Expr) -> tuple[Op, ...]:
+    """Division and remainder nodes, and shifts, under ``expr`` whose right operand is not a plain constant."""
+    return tuple(n for n in walk(expr) if isinstance(n, Op)
+                 and n.name in ("floordiv", "floormod", "truncdiv", "truncmod", "shl", "shr")
+                 and not isinstance(n.args[1], Const) and not (isinstance(n.args[1], Poly) and n.args[1].is_const))

@@ -1,0 +1,304 @@
+"""One proof session: the normaliser first, then one incremental Z3 solver for the whole kernel.
+
+Deterministic: a fixed seed and a limit on Z3's own resource counter instead of seconds. Z3 is imported only when the
+first goal gets past the normaliser. Models are minimised and replayed in plain Python before anyone sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptxspec.proof import formula, normalise, witness
+from ptxspec.proof.facts import Context, Fact
+from ptxspec.scalar.expr import BOOL, Expr, Op, Var, variables, walk
+
+if TYPE_CHECKING:
+    import z3
+
+    from ptxspec.proof.cache import Cache
+    from ptxspec.proof.encode import Encoder
+
+#: Z3's resource units for one query; about a second or two of work on a current machine.
+RESOURCE_LIMIT = 8_000_000
+
+Env = dict[Expr, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``verdict`` of one claim, with the replayed ``model`` when refuted and a ``reason`` when unknown."""
+
+    verdict: str
+    model: Env | None = None
+    reason: str = ""
+    how: str = ""
+
+
+_PROVED = Answer("proved", how="normaliser")
+
+
+class Session:
+    """All queries of one kernel. ``statistics`` counts how goals were decided."""
+
+    def __init__(self, *, rlimit: int = RESOURCE_LIMIT, use_normaliser: bool = True, cache: Cache | None = None) -> None:
+        self.rlimit = rlimit
+        self.use_normaliser = use_normaliser
+        self.cache = cache
+        self.statistics: dict[str, int] = {"normaliser": 0, "z3": 0, "cache": 0, "repeated": 0}
+        self._encoder: Encoder | None = None
+        self._solver: z3.Solver | None = None
+        self._asserted = 0
+        self._answers: dict[tuple[Expr, Context], Answer] = {}
+
+    # -- deciding ---------------------------------------------------------------------------------------------
+
+    def decide(self, claim: Expr, context: Context) -> Answer:
+        """Does ``claim`` hold wherever the facts of ``context`` do? (Whether they ever do is :meth:`reachable`.)"""
+        key = (claim, context)
+        found = self._answers.get(key)
+        if found is not None:
+            self.statistics["repeated"] += 1
+            return found
+        if self.use_normaliser and normalise.proved(claim, context):
+            self.statistics["normaliser"] += 1
+            answer = _PROVED
+        else:
+            answer = self._ask(claim, context)
+        self._answers[key] = answer
+        return answer
+
+    def holds(self, claim: Expr, context: Context) -> bool:
+        """True when ``claim`` is proved."""
+        return self.decide(claim, context).verdict == "proved"
+
+    def _ask(self, claim: Expr, context: Context) -> Answer:
+        from ptxspec.proof.encode import Unsupported
+        facts = context.facts()
+        encoder = self.encoder()
+        try:
+            goal = encoder.boolean(claim)
+        except Unsupported as problem:
+            return Answer("unknown", reason=f"cannot reason about {problem}")
+        text = ""
+        if self.cache is not None:
+            text = self.cache.key(claim, facts, self.rlimit)
+            if self.cache.proved(text):
+                self.statistics["cache"] += 1
+                return Answer("proved", how="cache")
+        import z3
+        self.statistics["z3"] += 1
+        terms, dropped = self._facts(facts)
+        terms += self._bounds(claim, facts)
+        solver = self.solver()
+        solver.push()
+        try:
+            solver.add(*terms)
+            solver.add(z3.Not(goal))
+            outcome = solver.check()
+            if outcome == z3.unsat:
+                if self.cache is not None:
+                    self.cache.remember(text)
+                return Answer("proved", how="z3")
+            if outcome == z3.unknown:
+                found = witness.search(facts, formula.negate(claim))
+                if found is not None:
+                    return Answer("refuted", found, how="search")
+                return Answer("unknown", reason=f"Z3 gave up ({_why(solver.reason_unknown())})")
+            return self._refuted(claim, facts, dropped)
+        finally:
+            solver.pop()
+
+    def _refuted(self, claim: Expr, facts: Sequence[Fact], dropped: Sequence[str]) -> Answer:
+        model = self._minimise(order(claim, facts))
+        problem = witness.replay(model, facts, claim)
+        if problem is None:
+            return Answer("refuted", model, how="z3")
+        found = witness.search(facts, formula.negate(claim))
+        if found is not None:
+            return Answer("refuted", found, how="search")
+        reason = f"a model was found, but it does not replay: {problem}"
+        if dropped:
+            reason = f"a fact has no encoding ({dropped[0]}), so the counterexample cannot be confirmed"
+        return Answer("unknown", reason=reason)
+
+    # -- vacuity and cores ------------------------------------------------------------------------------------
+
+    def reachable(self, context: Context) -> bool | None:
+        """Can all facts of ``context`` hold at once? None when Z3 gives up."""
+        if context.reachable is None:
+            facts = context.facts()
+            if witness.search(facts, formula.TRUE) is not None:
+                context.reachable = True
+            else:
+                import z3
+                terms, dropped = self._facts(facts)
+                terms += self._bounds(formula.TRUE, facts)
+                solver = self.solver()
+                solver.push()
+                solver.add(*terms)
+                outcome = solver.check()
+                solver.pop()
+                if outcome == z3.unknown or (dropped and outcome == z3.sat):
+                    return True if outcome == z3.sat else None
+                context.reachable = bool(outcome == z3.sat)
+        return context.reachable
+
+    def core(self, claim: Expr, context: Context) -> tuple[Fact, ...] | None:
+        """The facts that a proof of ``claim`` uses (a small set, not always the smallest); None when not provable."""
+        from ptxspec.proof.encode import Unsupported
+        import z3
+        facts = context.facts()
+        encoder = self.encoder()
+        solver = self.solver()
+        tracked: dict[str, Fact] = {}
+        try:
+            goal = encoder.boolean(claim)
+        except Unsupported:
+            return None
+        bounds = self._bounds(claim, facts)
+        terms: list[tuple[str, z3.BoolRef]] = []
+        for number, fact in enumerate(facts):
+            try:
+                terms.append((f"fact!{number}", encoder.boolean(fact.condition)))
+            except Unsupported:
+                continue
+            tracked[f"fact!{number}"] = fact
+        self._flush()
+        solver.push()
+        try:
+            solver.add(*bounds)
+            solver.add(z3.Not(goal))
+            for name, term in terms:
+                solver.assert_and_track(term, name)
+            if solver.check() != z3.unsat:
+                return None
+            names = {str(n) for n in solver.unsat_core()}
+        finally:
+            solver.pop()
+        return tuple(f for n, f in tracked.items() if n in names)
+
+    # -- plumbing ---------------------------------------------------------------------------------------------
+
+    def encoder(self) -> Encoder:
+        """The session's encoder."""
+        if self._encoder is None:
+            from ptxspec.proof.encode import Encoder
+            self._encoder = Encoder()
+        return self._encoder
+
+    def solver(self) -> z3.Solver:
+        """The session's solver, with every definition made so far asserted at its base."""
+        if self._solver is None:
+            import z3
+            self._solver = z3.SimpleSolver()
+            self._solver.set("random_seed", 0)
+            self._solver.set("rlimit", self.rlimit)
+        self._flush()
+        return self._solver
+
+    def _flush(self) -> None:
+        definitions = self.encoder().definitions
+        if self._solver is not None and self._asserted < len(definitions):
+            self._solver.add(*definitions[self._asserted:])
+            self._asserted = len(definitions)
+
+    def _facts(self, facts: Iterable[Fact]) -> tuple[list[z3.BoolRef], list[str]]:
+        from ptxspec.proof.encode import Unsupported
+        terms: list[z3.BoolRef] = []
+        dropped: list[str] = []
+        for fact in facts:
+            try:
+                terms.append(self.encoder().boolean(fact.condition))
+            except Unsupported as problem:
+                dropped.append(str(problem))
+        return terms, dropped
+
+    def _bounds(self, claim: Expr, facts: Sequence[Fact]) -> list[z3.BoolRef]:
+        terms: list[z3.BoolRef] = []
+        for var in order(claim, facts):
+            if var.dtype == BOOL or var in self.encoder().terms:
+                terms.extend(self.encoder().bounds(var))
+        return terms
+
+    def _minimise(self, names: Sequence[Var]) -> Env:
+        """The lexicographically smallest model of the asserted constraints, as far as the resource limit lets us see."""
+        import z3
+        solver, encoder = self.solver(), self.encoder()
+        model = solver.model()
+        known = [v for v in names if v in encoder.terms]
+        for var in known:
+            term = encoder.term(var)
+            if z3.is_bool(term):
+                if solver.check(z3.Not(term)) == z3.sat:
+                    model = solver.model()
+                    solver.add(z3.Not(term))
+                else:
+                    solver.add(term)
+                continue
+            current = _value(model, term)
+            low = var.lo
+            sign = 1
+            if low is None or low < 0:
+                low = 0
+                if current < 0:
+                    if solver.check(term >= 0) == z3.sat:
+                        model = solver.model()
+                        current = _value(model, term)
+                    else:
+                        sign = -1                         # as close to zero as it gets from below
+            size = current * sign
+            reach = 1                                     # gallop from the low end: answers are mostly small
+            while size > low:
+                middle = min(low + reach - 1, (low + size - 1) // 2) if reach else (low + size - 1) // 2
+                outcome = solver.check(z3.And(term * sign <= middle, term * sign >= low))
+                if outcome == z3.sat:
+                    model = solver.model()
+                    size = _value(model, term) * sign
+                    reach = 0
+                elif outcome == z3.unsat:
+                    low = middle + 1
+                    reach *= 2
+                else:
+                    break
+            solver.add(term == size * sign)
+        if solver.check() == z3.sat:
+            model = solver.model()
+        env: Env = {var: _value(model, encoder.term(var)) for var in known}
+        for var in names:
+            env.setdefault(var, witness.smallest(var))
+        for expr, term in encoder.opaque.items():
+            env[expr] = _value(model, term)
+        return env
+
+
+def _value(model: z3.ModelRef, term: z3.ExprRef) -> int:
+    import z3
+    value = model.eval(term, model_completion=True)
+    if z3.is_bool(value):
+        return int(z3.is_true(value))
+    return int(value.as_long())
+
+
+def _why(reason: str) -> str:
+    text = str(reason)
+    return "the resource limit was reached" if "rlimit" in text or "canceled" in text or "resource" in text else text
+
+
+_ROLES = {"tid.x": 0, "tid.y": 1, "tid.z": 2, "ctaid.x": 3, "ctaid.y": 4, "ctaid.z": 5, "group": 6, "loop": 7,
+          "repeat": 8, "word": 9, "value": 10, "param": 11, "dim": 12, "stride": 13}
+
+
+def order(claim: Expr, facts: Iterable[Fact]) -> tuple[Var, ...]:
+    """The variables of a query in the order of minimisation: thread, block, loops, words, then runtime values."""
+    found = set(variables(claim))
+    for fact in facts:
+        found.update(variables(fact.condition))
+    return tuple(sorted(found, key=lambda v: (_ROLES.get(v.role.split("@")[0], 20), v.uid)))
+
+
+def has_opaque(expr: Expr) -> bool:
+    """True when ``expr`` compares floats or holds anything else whose value the prover leaves free."""
+    return any(isinstance(n, Op) and n.dtype == BOOL and any(a.dtype.startswith(("float", "bfloat")) for a in n.args)
+               for n in walk(expr))
