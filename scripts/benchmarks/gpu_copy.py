@@ -14,9 +14,9 @@ TITLE = "Dense copy"
 METHOD = (
     "GB/s count bytes read and written. Medians of nine event-timed runs, contestants taken in turns, fresh random "
     "data, every result compared byte for byte in a poisoned output before timing. Kernels of ours are written in "
-    "the kernel language (`scripts/benchmarks/kernels/moves.py`), proved, emitted and launched by `executable(a, b)`; TIRx "
-    "compiles the same source text. Sizes up to some 20 MiB each way stay in the 60 MB L2; launches there are queued "
-    "behind a waiting GPU, so that host time does not count."
+    "the kernel language (`scripts/benchmarks/kernels/moves.py`), proved, emitted and launched by `executable(a, b)`; "
+    "TIRx compiles the same source text. Sizes up to some 20 MiB each way stay in the 60 MB L2; launches there are "
+    "queued behind a waiting GPU, so that host time does not count."
 )
 
 

@@ -13,8 +13,8 @@ from ptxspec import T
 TITLE = "Exchange of rows through shared memory"
 METHOD = (
     "Each block passes its 64 (or 256) rows of 16 bytes on by one, through shared memory and one barrier. Ours and "
-    "TIRx compile the same source text; torch rolls; Warp has no shared scalars, so its threads read the next row directly. "
-    "The copy by the driver moves as many bytes and is the ceiling. Otherwise as in the dense copy."
+    "TIRx compile the same source text; torch rolls; Warp has no shared scalars, so its threads read the next row "
+    "directly. The copy by the driver moves as many bytes and is the ceiling. Otherwise as in the dense copy."
 )
 
 
