@@ -150,6 +150,8 @@ def _unary(cursor: Cursor, depth: int) -> int | float:
         return inner
     if cursor.value in ("-", "+", "~", "!") and cursor.kind == "punct":
         at, operator = cursor.at, cursor.take()
+        if cursor.value[:2] in ("0f", "0F", "0d", "0D") and cursor.kind == "number":
+            raise cursor.error(f"'{operator}' is not possible before a hexadecimal floating-point constant")
         value2 = _unary(cursor, depth + 1)
         if operator == "-":
             return -value2

@@ -132,7 +132,7 @@ class Judge:
         mnemonic, operands = instruction.mnemonic, instruction.operands
         if opcode.shape is not None:
             found = (
-                judge_mov(opcode.shape, operands) if mnemonic == "mov"
+                judge_mov(opcode.shape, operands, context) if mnemonic == "mov"
                 else judge_memory(mnemonic, opcode.shape, operands, guarded, context)
             )
         elif opcode.forms:

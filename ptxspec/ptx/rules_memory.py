@@ -102,7 +102,7 @@ def _judge_data(mnemonic: str, shape: Shape, data: Operand, index: int, store: b
         if isinstance(scalar, list):
             return scalar
         element = scalar
-    if fits_memory(shape.kind, bits, element, shape.lanes):
+    if fits_memory(shape.kind, bits, element, 2 if isinstance(data, Vector) else shape.lanes):
         return found
     return [_misfit(mnemonic, shape, data, element, index)]
 
@@ -132,6 +132,8 @@ def _scalar(mnemonic: str, data: Operand, index: int, store: bool) -> Element | 
         return made
     if isinstance(data, Symbol):
         if data.kind in ("function", "entry"):
+            if data.form:
+                return Problem("L233", f"nothing can be added to the address of the function '{data.name}'", index)
             return [Problem("L233", f"storing the address of '{data.name}' itself is not in the manual", index, False)]
         if data.kind in ("register", "label"):
             return [Problem("L234", f"'{data}' outside an address is not in the manual", index, False)]
@@ -175,12 +177,18 @@ def judge_address(
         declared = isinstance(base, Register) or (isinstance(base, Symbol) and base.unified)
         if mnemonic == "st" or shape.space not in ("", "global") or not declared:
             found.append(Problem("L210", "'.unified' is for loads from global memory through a register", index))
-    if shape.space == "param::func" and context.function == "entry" and mnemonic == "ld":
-        if context.toolkit >= (13, 1):
-            found.append(Problem("L214", "an entry's parameters are not read as '.param::func'", index))
-        else:
-            found.append(Problem("L214", "an entry's parameters are not read as '.param::func'", index, False))
-    return found
+    return found + _judge_parameter_space(shape, base, index, context)
+
+
+def _judge_parameter_space(shape: Shape, base: Operand, index: int, context: Context) -> list[Problem]:
+    """Releases after 13.0 hold ``::entry`` and ``::func`` against the variable and the kind of function."""
+    refused = context.toolkit > (13, 0)
+    argument = isinstance(base, Symbol) and base.kind == "argument"
+    if shape.space == "param::func" and context.function == "entry" and not argument:
+        return [Problem("L214", "an entry's parameters are not '.param::func'", index, refused)]
+    if shape.space == "param::entry" and argument:
+        return [Problem("L214", f"'{base}' is a call's variable, not a parameter of an entry", index, refused)]
+    return []
 
 
 def _judge_symbol(mnemonic: str, shape: Shape, base: Symbol, index: int, guarded: bool) -> list[Problem]:
@@ -203,16 +211,14 @@ def _judge_base(shape: Shape, base: Register | Special, index: int, context: Con
         info = special_info(base.name)
         if info is None or info.parts != 1 or info.cls == "pred":
             return [Problem("L207", f"'{base}' cannot be an address", index)]
-        cls = info.cls
-        note = [Problem("L232", f"the special register '{base}' as an address is not in the manual", index, False)]
-    else:
-        cls, note = base.cls, []
-        if base.lanes > 1 or cls[:1] not in ("b", "u", "s") or cls in ("b128", "bf16", "bf16x2"):
-            return [Problem("L207", f"'{base}' of class .{cls or 'unknown'} cannot be an address", index)]
+        return [Problem("L232", f"the special register '{base}' as an address is not in the manual", index, False)]
+    cls = base.cls
+    if base.lanes > 1 or cls[:1] not in ("b", "u", "s") or cls in ("b128", "bf16", "bf16x2"):
+        return [Problem("L207", f"'{base}' of class .{cls or 'unknown'} cannot be an address", index)]
     bits = TYPE_BITS[cls]
     if bits < 32:
-        return [*note, Problem("L235", f"'{base}' has {bits} bits, fewer than an address", index, False)]
+        return [Problem("L235", f"'{base}' has {bits} bits, fewer than an address", index, False)]
     if bits == 32 and context.address_bits == 64 and shape.space in ("", "global"):
         where = "a generic" if not shape.space else "a global"
-        return [*note, Problem("L218", f"'{base}' has 32 bits, {where} address of this module has 64", index)]
-    return note
+        return [Problem("L218", f"'{base}' has 32 bits, {where} address of this module has 64", index)]
+    return []

@@ -20,14 +20,14 @@ from ptxspec.ptx.operand import (
     Symbol,
     Vector,
 )
-from ptxspec.ptx.problem import Problem, Shape
+from ptxspec.ptx.problem import Context, Problem, Shape
 from ptxspec.ptx.rules_memory import GROUP_MESSAGES
 from ptxspec.ptx.special import special_info
 
 _GROUP_CODES = {"sinks": "L204", "width": "L203", "mixed": "L203", "value": "L206", "component": "L203"}
 
 
-def judge_mov(shape: Shape, operands: tuple[Operand, ...]) -> list[Problem]:
+def judge_mov(shape: Shape, operands: tuple[Operand, ...], context: Context) -> list[Problem]:
     """Everything wrong with the operands of a ``mov`` whose opcode is fine."""
     if len(operands) != 2:
         return [Problem("L200", f"'mov' takes a destination and a source, {len(operands)} operands are written")]
@@ -39,7 +39,7 @@ def judge_mov(shape: Shape, operands: tuple[Operand, ...]) -> list[Problem]:
         return [Problem("L202", "'mov' between two vectors needs '.v2' or '.v4'")]
     if shape.type == "pred" and any(isinstance(o, Vector) for o in operands):
         return [Problem("L202", "'mov.pred' takes no vector", grouped.index(True))]
-    return _judge_target(shape, target) + _judge_source(shape, source)
+    return _judge_target(shape, target) + _judge_source(shape, source, context)
 
 
 def _is_group(operand: Operand) -> bool:
@@ -98,7 +98,7 @@ def _odd_predicate(shape: Shape, element: Element, operand: Operand, index: int)
     return []
 
 
-def _judge_source(shape: Shape, source: Operand) -> list[Problem]:
+def _judge_source(shape: Shape, source: Operand, context: Context) -> list[Problem]:
     bits = TYPE_BITS[shape.type]
     if isinstance(source, Special):
         special = _judge_special(shape, source, bits)
@@ -107,7 +107,7 @@ def _judge_source(shape: Shape, source: Operand) -> list[Problem]:
     if _is_group(source):
         if isinstance(source, Vector) and any(isinstance(e, Sink) for e in source.elements):
             if not all(isinstance(e, Sink) for e in source.elements):
-                return [Problem("L204", "'_' cannot be a source", 1)]
+                return _judge_sinks(shape) + _judge_pack(shape, source, 1)
         return _judge_pack(shape, source, 1)
     if isinstance(source, NotPredicate):
         if shape.type == "pred" and source.register.cls == "pred":
@@ -116,7 +116,7 @@ def _judge_source(shape: Shape, source: Operand) -> list[Problem]:
     if isinstance(source, Negated):
         return [Problem("L219", "'mov' does not negate its source", 1)]
     if isinstance(source, Symbol):
-        return _judge_symbol(shape, source)
+        return _judge_symbol(shape, source, context)
     if isinstance(source, Component) and source.register.lanes == 1:
         return [Problem("L219", f"'{source}' selects a part of a register, which only video instructions do", 1)]
     element = element_of(source) if isinstance(source, (Register, Component, Immediate)) else None
@@ -128,6 +128,11 @@ def _judge_source(shape: Shape, source: Operand) -> list[Problem]:
         kind = "an integer" if element.literal == "int" else "a floating-point constant"
         return [Problem("L205", f"'{source}' is {kind}, which 'mov.{shape.type}' does not take", 1)]
     return [Problem("L201", f"'{source}' is of class .{element.cls}, which 'mov.{shape.type}' does not take", 1)]
+
+
+def _judge_sinks(shape: Shape) -> list[Problem]:
+    """``_`` among the elements of a source: nonsense that ptxas takes for ``.b32``."""
+    return [Problem("L204", "'_' cannot be a source", 1, shape.type != "b32")]
 
 
 def _judge_special(shape: Shape, source: Special, bits: int) -> list[Problem] | None:
@@ -144,10 +149,12 @@ def _judge_special(shape: Shape, source: Special, bits: int) -> list[Problem] | 
     return [Problem("L215", f"'{source}' is not read as '.{shape.type}'", 1)]
 
 
-def _judge_symbol(shape: Shape, source: Symbol) -> list[Problem]:
+def _judge_symbol(shape: Shape, source: Symbol, context: Context) -> list[Problem]:
     if source.kind in ("function", "entry"):
         if shape.type in ("b32", "u32", "s32", "b64", "u64", "s64") and source.form == "":
             return []
+        if source.form:
+            return [Problem("L233", f"nothing can be added to the address of the function '{source.name}'", 1)]
         return [Problem("L233", f"the address of '{source.name}' is not of type '.{shape.type}'", 1, False)]
     if source.kind == "argument" and source.form == "":
         return [Problem("L217", f"'{source.name}' is a call's parameter; its address cannot be taken", 1)]
@@ -157,6 +164,8 @@ def _judge_symbol(shape: Shape, source: Symbol) -> list[Problem]:
         return [Problem("L234", f"'{source}' outside an address is not in the manual", 1, False)]
     if shape.kind not in "bus":
         return [Problem("L205", f"an address is not of type '.{shape.type}'", 1)]
+    if TYPE_BITS[shape.type] == 32 and source.space == "global" and not source.form and context.address_bits == 64:
+        return [Problem("L218", f"the address of '{source.name}' has 64 bits in this module", 1)]
     if TYPE_BITS[shape.type] not in (32, 64):
         return [Problem("L237", f"an address does not have {TYPE_BITS[shape.type]} bits", 1, False)]
     return []
@@ -207,6 +216,10 @@ def _judge_vector(shape: Shape, operand: Operand, index: int) -> list[Problem]:
         if info is None or shape.kind not in "bus" or bits not in info.widths:
             return [Problem("L215", f"'{operand}' is not read as '.{shape.type}'", index)]
         return []
+    if index and isinstance(operand, Vector) and any(isinstance(e, Sink) for e in operand.elements):
+        sinks = _judge_sinks(shape)
+        if sinks[0].error:
+            return sinks
     if fits_exactly(shape.kind, bits, element, lanes):
         return [Problem("L239", "'mov' between vectors is not in the manual", index, False)] if index else []
     return [Problem("L201", f"'{operand}' does not fit 'mov.v{lanes}.{shape.type}'", index)]
