@@ -178,12 +178,17 @@ def _arithmetic(op: str, name: str, mode: str) -> Callable[[Sequence[Bits]], Bit
 
 
 def _arithmetic64(op: str, mode: str) -> Callable[[Sequence[Bits]], Bits]:
-    if op not in ("add", "sub", "mul", "div", "fma"):
+    if op not in ("add", "sub", "mul", "div", "fma", "sqrt", "rcp"):
         raise ValueError(f"no operation {op!r} in mode {mode!r} for f64")
 
     def wide(args: Sequence[Bits]) -> Bits:
         values = [np.ascontiguousarray(arg).view(np.float64) for arg in args]
-        out = exact.fma64(*values) if mode == "rn" else exact.directed64(op, mode, values)
+        if op == "sqrt":
+            out = exact.sqrt64(values[0], mode)
+        elif op == "rcp":
+            out = exact.directed64("div", mode, [np.ones(1), *values])
+        else:
+            out = exact.fma64(*values) if mode == "rn" else exact.directed64(op, mode, values)
         return canonical(out.view(np.uint64), np.isnan(out), "f64")
 
     return wide
@@ -215,7 +220,8 @@ def _odd_divide(a: Sequence[floats.F64], mode: str) -> floats.F64:
 
 _ODD: dict[str, Callable[[Sequence[floats.F64], str], floats.F64]] = {
     "add": _odd_add, "sub": lambda a, mode: _odd_add((a[0], -a[1]), mode), "mul": lambda a, mode: a[0] * a[1],
-    "fma": _odd_fma, "div": _odd_divide,
+    "fma": _odd_fma, "div": _odd_divide, "sqrt": lambda a, mode: exact.sqrt_odd(a[0]),
+    "rcp": lambda a, mode: _odd_divide((np.ones(1), a[0]), mode),
 }
 
 

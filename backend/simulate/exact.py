@@ -19,7 +19,8 @@ from .floats import F64, FORMATS, Format, to_odd, two_sum
 _SPLIT = 134217729.0  # 2**27 + 1
 
 
-def _two_product(a: F64, b: F64) -> tuple[F64, F64]:
+def two_product(a: F64, b: F64) -> tuple[F64, F64]:
+    """Rounded product and its exact error (Dekker), where neither overflows nor underflows."""
     product = a * b
     a_big = _SPLIT * a
     a_high = a_big - (a_big - a)
@@ -38,7 +39,7 @@ def _safe(value: F64) -> NDArray[np.bool_]:
 def fma64(a: F64, b: F64, c: F64) -> F64:
     """``a * b + c`` rounded once, to nearest even. Arguments broadcast."""
     a, b, c = np.broadcast_arrays(a, b, c)
-    high, low = _two_product(a, b)
+    high, low = two_product(a, b)
     t_high, t_low = two_sum(c, low)
     v_high, v_low = two_sum(high, t_high)
     fast = v_high + to_odd(*two_sum(t_low, v_low))
@@ -82,6 +83,28 @@ def round_fraction(value: Fraction, fmt: Format, mode: str, zero: float = 0.0) -
         finite = mode == "rz" or (mode == "rm" and sign > 0) or (mode == "rp" and sign < 0)
         return sign * (float(largest) if finite else math.inf)
     return math.copysign(float(result), sign)
+
+
+def sqrt64(value: F64, mode: str) -> F64:
+    """Square root of f64 in a directed rounding mode."""
+    out = np.array(np.sqrt(value))
+    for k in np.flatnonzero(np.isfinite(value) & (value > 0)):
+        exact = Fraction(float(value[k]))
+        near = float(out[k])
+        square = Fraction(near) ** 2
+        if square > exact and mode in ("rz", "rm"):
+            out[k] = math.nextafter(near, 0.0)
+        elif square < exact and mode == "rp":
+            out[k] = math.nextafter(near, math.inf)
+    return out
+
+
+def sqrt_odd(value: F64) -> F64:
+    """Square root of values of at most 24 bits as f64, rounded to odd."""
+    root = np.sqrt(value)
+    square, error = two_product(root, root)
+    rest = np.where(np.isfinite(root), (value - square) - error, 0.0)
+    return to_odd(root, rest)
 
 
 def directed64(op: str, mode: str, args: list[F64]) -> F64:
