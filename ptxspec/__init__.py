@@ -7,13 +7,40 @@ backend.
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from ptxspec._version import __version__
 
-# public name -> (module, attribute); an empty attribute is the module itself
-_LAZY: dict[str, tuple[str, str]] = {}
+if TYPE_CHECKING:
+    from ptxspec import layout
+    from ptxspec.backend.executable import Executable, compile
+    from ptxspec.diagnostics import Diagnostic, PtxspecError, Span
+    from ptxspec.lang import t as T
+    from ptxspec.proof import ProofError, ProofReport, prove
+    from ptxspec.ptx.lint import lint
+    from ptxspec.query import Database, database
 
-__all__ = ["__version__"]
+# public name -> (module, attribute); an empty attribute is the module itself
+_LAZY: dict[str, tuple[str, str]] = {
+    "Database": ("ptxspec.query", "Database"),
+    "Diagnostic": ("ptxspec.diagnostics", "Diagnostic"),
+    "Executable": ("ptxspec.backend.executable", "Executable"),
+    "ProofError": ("ptxspec.proof", "ProofError"),
+    "ProofReport": ("ptxspec.proof", "ProofReport"),
+    "PtxspecError": ("ptxspec.diagnostics", "PtxspecError"),
+    "Span": ("ptxspec.diagnostics", "Span"),
+    "T": ("ptxspec.lang.t", ""),
+    "compile": ("ptxspec.backend.executable", "compile"),
+    "database": ("ptxspec.query", "database"),
+    "layout": ("ptxspec.layout", ""),
+    "lint": ("ptxspec.ptx.lint", "lint"),
+    "prove": ("ptxspec.proof", "prove"),
+}
+
+__all__ = [
+    "Database", "Diagnostic", "Executable", "ProofError", "ProofReport", "PtxspecError", "Span", "T", "__version__",
+    "compile", "database", "layout", "lint", "prove",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ptxspec.scalar.expr import BITS, Expr, Var
+from ptxspec.forms.use import OperandUse
 from ptxspec.lang.ir import Apply, Buffer, For, If, Kernel, Load, Located, Statement, Store, Sub, View
+from ptxspec.scalar.expr import BITS, Expr, Var
 
 from .statics import free
 
@@ -61,14 +62,20 @@ def expressions(statement: Statement) -> Iterator[Expr]:
         yield statement.condition
 
 
+def bound(apply: Apply) -> Iterator[tuple[int, View | Expr | None, OperandUse]]:
+    """(position in the instruction, what stands there, the form's operand); the cache policy has its own parameter."""
+    given = iter(apply.operands)
+    for position, use in enumerate(apply.use.operands):
+        yield position, (apply.cache_policy if use.name == "policy" else next(given, None)), use
+
+
 def written(statement: Statement) -> Iterator[Buffer]:
-    """Register tensors that ``statement`` itself may change (an operand is taken as written unless it is only read)."""
+    """Register tensors that ``statement`` itself may change."""
     if isinstance(statement, Store):
         yield statement.view.buffer
     elif isinstance(statement, Apply):
-        uses = [o for o in statement.use.operands if "address" not in o.kinds]
-        for operand, use in zip(statement.operands, statement.use.operands):
-            if isinstance(operand, View) and (use.role != "in" or not uses):
+        for _, operand, use in bound(statement):
+            if isinstance(operand, View) and use.role != "in":
                 yield operand.buffer
 
 
@@ -131,14 +138,14 @@ def mark_copies(statements: Sequence[Statement], analysis: Analysis, memo: dict[
 
 def memory_operands(statement: Apply) -> Iterator[View]:
     """Views that the instruction takes as addresses."""
-    for operand, use in zip(statement.operands, statement.use.operands):
+    for _, operand, use in bound(statement):
         if isinstance(operand, View) and "address" in use.kinds:
             yield operand
 
 
 def register_operands(statement: Apply) -> Iterator[View]:
     """Views of ``local`` tensors that the instruction takes as registers."""
-    for operand, use in zip(statement.operands, statement.use.operands):
+    for _, operand, use in bound(statement):
         if isinstance(operand, View) and "address" not in use.kinds:
             yield operand
 
@@ -191,5 +198,5 @@ def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[L
             pending.extend(loops[v] for v in free(bound) if v in loops)
 
 
-__all__ = ["Analysis", "alignments", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands", "nested",
+__all__ = ["Analysis", "alignments", "bound", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands", "nested",
            "register_operands", "slot_widths"]

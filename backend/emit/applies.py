@@ -13,6 +13,7 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Const, Expr, Op, Poly, Var
 
 from .addresses import Addresses
+from .analysis import bound
 from .context import Context
 from .elements import Elements
 from .scalars import Scalars
@@ -100,16 +101,19 @@ class Applies:
     def _fixed(self, apply: Apply, placements: dict[int, Placement]) -> dict[int, Operand]:
         """Operands that do not change over repeats: scalars and the cache policy."""
         fixed: dict[int, Operand] = {}
-        for k, use in enumerate(apply.use.operands):
+        for k, scalar, use in bound(apply):
             if k in placements:
                 continue
-            scalar = apply.operands[k] if k < len(apply.operands) else apply.cache_policy
             if scalar is None or isinstance(scalar, View):
                 raise self.context.error("E110", f"operand {k + 1} (`{use.name}`) of {apply.use.opcode} is missing")
-            fixed[k] = self._scalar(scalar, use)
+            value = self._scalar(scalar, use)
+            if use.lanes > 1:   # the same value in each lane
+                lane = value if isinstance(value, Register) else self.context.materialise(value, f"b{use.bits}")
+                value = Vector((lane,) * use.lanes)
+            fixed[k] = value
         return fixed
 
-    def _scalar(self, scalar: Expr, use: OperandUse) -> Operand:
+    def _scalar(self, scalar: Expr, use: OperandUse) -> Register | Immediate:
         scalar = self.context.known(scalar)
         if "predicate" in use.kinds and scalar.dtype == BOOL:
             return self.scalars.predicate(scalar)

@@ -13,7 +13,7 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Expr, Poly, Var
 
 from . import header
-from .analysis import Analysis, alignments, every, mark_copies, mark_unrolled, slot_widths
+from .analysis import Analysis, alignments, bound, every, mark_copies, mark_unrolled, slot_widths
 from .applies import Placement
 from .code import Line
 from .context import Context, Resolve, Select
@@ -122,7 +122,7 @@ class _Emission:
                 repeats = tuple(Var(f"r{k}", INDEX, "repeat", 0, extent - 1)
                                 for k, extent in enumerate(statement.repeat))
                 places: dict[int, Placement] = {}
-                for position, (operand, use) in enumerate(zip(statement.operands, statement.use.operands)):
+                for position, operand, use in bound(statement):
                     if isinstance(operand, View):
                         words = _words(operand)
                         word = Var("w", INDEX, "word", 0, max(words - 1, 1))

@@ -1,0 +1,268 @@
+"""``ptxspec.compile`` and what it returns: proved, emitted, assembled when needed, and run on a GPU or in the simulator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+from weakref import WeakKeyDictionary
+
+from ptxspec.diagnostics import Diagnostic, LaunchError, Note
+from ptxspec.lang.ir import Buffer, Kernel
+
+from .arrays import ArrayView
+from .checks import Bound, HostChecks
+from .emit import Module, Parameter, emit
+
+if TYPE_CHECKING:
+    import numpy
+
+    from ptxspec.lang import KernelFunction
+    from ptxspec.proof import ProofReport
+
+    from .assemble import Cubin
+    from .device import DeviceKernel, PreparedLaunch
+    from .simulate import RunResult
+
+    Source = KernelFunction | Kernel
+
+DEFAULT_TARGET = "sm_90"
+
+
+class Executable:
+    """A compiled kernel. Call it with the kernel's arguments in order; outputs are arguments.
+
+    ``ptx`` is the emitted text, ``report`` the proofs, ``module`` the text with its line map and parameters; ``cubin``
+    and ``registers`` assemble on first use. ``last_run`` is the simulator's account of the latest simulated call.
+    """
+
+    def __init__(self, module: Module, report: ProofReport | None, *, simulated: bool = False) -> None:
+        self.module = module
+        self.report = report
+        self.kernel: Kernel = module.kernel
+        self.target = module.target
+        self.simulated = simulated
+        self.last_run: RunResult | None = None
+        self._checks = HostChecks(module)
+        self._cubin: Cubin | None = None
+        self._loaded: dict[int, DeviceKernel] = {}
+        self._prepared: dict[tuple[int, tuple[int, int, int]], PreparedLaunch] = {}
+
+    def __repr__(self) -> str:
+        return f"<ptxspec executable {self.kernel.name} for {self.target}>"
+
+    # -- artefacts -----------------------------------------------------------------------------------------------
+
+    @property
+    def ptx(self) -> str:
+        """The PTX text."""
+        return self.module.ptx
+
+    @property
+    def assembled(self) -> Cubin:
+        """The assembler's whole answer. Raises :class:`AssembleError`, on kernel lines."""
+        if self._cubin is None:
+            from .assemble import assemble
+            self._cubin = assemble(self.module.ptx, self.target, line_map=self.module.line_map)
+        return self._cubin
+
+    @property
+    def cubin(self) -> bytes:
+        """The ELF image for :attr:`target`."""
+        return self.assembled.data
+
+    @property
+    def registers(self) -> int:
+        """Hardware registers a thread, by the assembler."""
+        return self.assembled.registers
+
+    @property
+    def sass(self) -> str:
+        """The machine code as text. Raises :class:`AssembleError` without a disassembler."""
+        from .assemble import disassemble
+        return disassemble(self.cubin)
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: object, stream: object = None, device: Literal["cuda", "sim"] | None = None) -> None:
+        """Check every premise, then run.
+
+        Device arrays launch on their GPU and return before the kernel ends; host arrays run in the simulator.
+        ``device="cuda"`` copies host arrays to the GPU and back, ``device="sim"`` insists on the simulator. Raises
+        :class:`LaunchError`: R3xx for a premise that does not hold, R2xx for a fault in the simulator.
+        """
+        if device not in (None, "cuda", "sim"):
+            raise LaunchError(Diagnostic("R312", f"device is \"cuda\" or \"sim\", not {device!r}", self.kernel.span))
+        if stream is None:
+            stream = self.kernel.launch.stream
+        handle: int | None = None
+        if stream is not None:
+            from .device import stream_handle
+            handle = stream_handle(stream)
+        bound = self._checks.bind(arguments, stream=handle)
+        if bound.device != "cpu":
+            if device == "sim" or self.simulated:
+                raise LaunchError(Diagnostic("R312", "the simulator runs on host arrays, these lie on "
+                                             f"{bound.device}", self.kernel.span))
+            self._launch(bound, stream)
+        elif device == "cuda":
+            self._copy_and_launch(bound, stream)
+        else:
+            self._simulate(bound)
+
+    def _simulate(self, bound: Bound) -> None:
+        from .simulate import PointerArgument, ScalarArgument, simulate
+        if 0 in bound.grid:
+            return
+        arguments: list[PointerArgument | ScalarArgument] = []
+        for parameter, value in zip(self.module.params, bound.values):
+            name = parameter.source.name
+            if isinstance(value, ArrayView):
+                arguments.append(PointerArgument(_host_array(value), name))
+            else:
+                arguments.append(ScalarArgument(_simulated(parameter, value), parameter.type, name))
+        launch = self.kernel.launch
+        self.last_run = simulate(self.module.ptx, self.module.entry, bound.grid, launch.block, arguments,
+                                 cluster=launch.cluster, dynamic_shared=self.module.shared_dynamic,
+                                 line_map=self.module.line_map)
+
+    def _launch(self, bound: Bound, stream: object) -> None:
+        from .device import stream_handle, wait_for
+        ordinal = int(bound.device.partition(":")[2] or 0)
+        numbers = [v.pointer if isinstance(v, ArrayView) else _bits(p, v)
+                   for p, v in zip(self.module.params, bound.values)]
+        for value in bound.values:
+            if isinstance(value, ArrayView) and value.producer_stream is not None:
+                wait_for(stream_handle(stream), value.producer_stream)
+        self._prepare(ordinal, bound.grid)(numbers, stream)
+
+    def _copy_and_launch(self, bound: Bound, stream: object) -> None:
+        """Host arrays to the GPU, run, and back: whole byte ranges, so strides stay as they are."""
+        import ctypes
+
+        import numpy as np
+
+        from .device import DeviceBuffer, require_device, synchronize
+        require_device()
+        held: list[tuple[DeviceBuffer, numpy.ndarray, bool]] = []
+        numbers: list[int | float | bool] = []
+        try:
+            for parameter, value in zip(self.module.params, bound.values):
+                if not isinstance(value, ArrayView):
+                    numbers.append(_bits(parameter, value))
+                    continue
+                low, high = value.byte_range
+                size = max(high - low, 1)
+                memory = np.frombuffer((ctypes.c_uint8 * (high - low)).from_address(low), np.uint8) \
+                    if high > low else np.zeros(0, np.uint8)
+                buffer = DeviceBuffer(size)
+                held.append((buffer, memory, parameter.source in self._checks.written))
+                buffer.copy_in(memory, stream)
+                numbers.append(buffer.pointer + (value.pointer - low))
+            self._prepare(0, bound.grid)(numbers, stream)
+            for buffer, memory, written in held:
+                if written:
+                    buffer.copy_out(memory, stream)
+            synchronize(stream)
+        finally:
+            for buffer, _, _ in held:
+                buffer.close()
+
+    def _prepare(self, ordinal: int, grid: tuple[int, int, int]) -> PreparedLaunch:
+        """The launch of this grid on that device, made once."""
+        found = self._prepared.get((ordinal, grid))
+        if found is None:
+            from .device import LaunchShape, PreparedLaunch, load_module
+            kernel = self._loaded.get(ordinal)
+            if kernel is None:
+                kernel = self._loaded[ordinal] = load_module(self.cubin, ordinal).kernel(self.module.entry)
+            launch = self.kernel.launch
+            shape = LaunchShape.of(grid, launch.block, launch.cluster, self.module.shared_dynamic,
+                                   launch.cooperative)
+            if len(self._prepared) >= 256:   # a program with ever new sizes must not fill the memory
+                self._prepared.clear()
+            found = PreparedLaunch(kernel, shape, [_passed_as(p) for p in self.module.params])
+            self._prepared[(ordinal, grid)] = found
+        return found
+
+
+def compile(source: Source, target: str = "cuda", *, ptx: tuple[int, int] | None = None) -> Executable:
+    """Trace, prove and emit a kernel.
+
+    ``target``: ``"cuda"`` (the GPU present, else sm_90), a name such as ``"sm_90"``, or ``"sim"``. ``ptx`` asks for a PTX
+    version. Raises :class:`ProofError` unless every obligation is proved, with all failures in it, and
+    :class:`EmitError` where the target lacks something. The same kernel for the same target is compiled once.
+    """
+    sm = resolve_target(target)
+    kept = _compiled.setdefault(source, {})
+    key = (sm, target == "sim", ptx)
+    found = kept.get(key)
+    if found is None:
+        kernel = trace(source)
+        from ptxspec.proof import ProofError, prove
+        report = prove(kernel, sm=sm)
+        if report.verdict != "proved":
+            raise ProofError(report)
+        found = kept[key] = Executable(emit(kernel, sm, ptx=ptx), report, simulated=target == "sim")
+    return found
+
+
+_compiled: WeakKeyDictionary[object, dict[tuple[object, ...], Executable]] = WeakKeyDictionary()
+
+
+def trace(source: Source) -> Kernel:
+    """The IR of a kernel function (or the IR itself)."""
+    if isinstance(source, Kernel):
+        return source
+    kernel = getattr(source, "kernel", None)
+    if kernel is None:
+        raise LaunchError(Diagnostic("R302", f"{type(source).__name__} is not a kernel", notes=(
+            Note("help", "decorate the function with @T.function"),)))
+    traced = kernel() if callable(kernel) else kernel
+    assert isinstance(traced, Kernel)
+    return traced
+
+
+def resolve_target(target: str) -> str:
+    """``cuda`` and ``sim`` as an architecture name."""
+    if target == "sim":
+        return DEFAULT_TARGET
+    if target == "cuda":
+        from .device import device_info, device_present
+        return device_info(0).target if device_present() else DEFAULT_TARGET
+    return target
+
+
+def _host_array(view: ArrayView) -> numpy.ndarray:
+    import numpy as np
+    if isinstance(view.owner, np.ndarray):
+        return view.owner
+    from .arrays import to_numpy
+    return to_numpy(view)
+
+
+def _passed_as(parameter: Parameter) -> str:
+    """How a parameter travels in the launch block."""
+    if isinstance(parameter.source, Buffer):
+        return "pointer"
+    dtype = parameter.source.dtype
+    if dtype == "index":
+        return "int64"
+    return {"bfloat16": "uint16", "float8_e4m3": "uint8", "float8_e5m2": "uint8"}.get(
+        dtype, f"uint{dtype[4:]}" if dtype.startswith("bits") else dtype)
+
+
+def _bits(parameter: Parameter, value: int | float | bool) -> int | float | bool:
+    """A scalar as a launch takes it: a type without a struct format travels as its bits."""
+    source = parameter.source
+    return _float_bits(source.dtype, value) if not isinstance(source, Buffer) and source.dtype == "bfloat16" else value
+
+
+def _simulated(parameter: Parameter, value: int | float | bool) -> int | float | bool:
+    """A scalar as the simulator takes it: floats of bit-typed parameters travel as their bits."""
+    source = parameter.source
+    half = not isinstance(source, Buffer) and source.dtype in ("float16", "bfloat16")
+    return _float_bits(source.dtype, value) if half else value
+
+
+def _float_bits(dtype: str, value: int | float | bool) -> int:
+    from .emit.types import float_bits
+    return float_bits(float(value), dtype)
