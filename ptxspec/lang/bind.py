@@ -43,7 +43,7 @@ def has_policy(use: FormUse) -> bool:
 
 def memory_atom(use: FormUse, operand: OperandUse) -> tuple[int, int]:
     """Words and bits a word of the memory operand: its own where the form says, else those of the data register."""
-    if operand.bits and operand.lanes and not operand.type == "":
+    if operand.bits and operand.lanes and operand.type != "":
         return operand.lanes, operand.bits
     data = [o for o in data_operands(use) if "address" not in o.kinds]
     lanes = max((o.lanes for o in data), default=1)
@@ -136,7 +136,8 @@ def _check_shape(use: FormUse, operand: OperandUse, value: TensorView, words: in
     expected = f"({', '.join([*(str(e) for e in group.extents), '...', str(words)])}) = ({', '.join(names)})"
     got = f"`{value.ir.buffer.name}` has shape {show_shape(shape)} here"
     if not shape or shape[-1] != _poly(words):
-        refuse("K174", f"{operand.name} of {use.opcode} must end in an axis of {words}, the words of one instruction: {got}",
+        refuse("K174", f"{operand.name} of {use.opcode} must end in an axis of {words}, the words of one "
+                       f"instruction: {got}",
                at, note=f"expected shape {expected}",
                help=f"{'add' if words == 1 else 'make'} the last axis with .view(..., {words}) or .rearrange")
     lead = len(group.extents)
@@ -147,7 +148,8 @@ def _check_shape(use: FormUse, operand: OperandUse, value: TensorView, words: in
     middle = shape[lead:-1]
     for extent in middle:
         if not extent.is_const:
-            refuse("K176", f"a repeat axis of {operand.name} has the extent {show(extent)}, which is not known while the "
+            refuse("K176", f"a repeat axis of {operand.name} has the extent {show(extent)}, which is not known "
+                           f"while the "
                            "kernel is read", at,
                    help="repeats are unrolled; loop over the symbolic axis with range and select inside")
     return tuple(e.const for e in middle)

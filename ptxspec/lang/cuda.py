@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir, tile
 from ptxspec.lang.errors import refuse
 from ptxspec.lang.shapes import launch_time
-from ptxspec.lang.trace import GRID_LIMITS, current, where
+from ptxspec.lang.trace import GRID_LIMITS, current, intrinsic, where
 from ptxspec.layout.value import Value
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Const, Expr, is_integer, show
 
-__all__ = ["LaunchConfig", "block_dim", "block_idx", "cluster_cta_id", "cluster_sync", "cta_sync", "grid_dim", "lane_id",
-           "thread_idx", "tile", "warp_id", "warp_in_warpgroup", "warp_sync", "warpgroup_id"]
+__all__ = ["LaunchConfig", "block_dim", "block_idx", "cluster_cta_id", "cluster_sync", "cta_sync", "grid_dim",
+           "lane_id", "thread_idx", "tile", "warp_id", "warp_in_warpgroup", "warp_sync", "warpgroup_id"]
 
-F = TypeVar("F", bound=Callable[..., object])
 Size = int | Expr | Value
 BLOCK_LIMITS = (1024, 1024, 64)
 MAX_THREADS = 1024
 MAX_CLUSTER = 16
-
-
-def intrinsic(function: F) -> F:
-    """Mark ``function`` as one that kernels call directly, with kernel values as arguments."""
-    function.ptxspec_intrinsic = True  # type: ignore[attr-defined]
-    return function
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +58,8 @@ class LaunchConfig:
             if not 0 <= int(extent.value) <= GRID_LIMITS[k]:
                 refuse("K218", f"grid size {extent.value} along {'xyz'[k]} is outside 0 to {GRID_LIMITS[k]}", span)
             if int(extent.value) % cluster[k]:
-                refuse("K218", f"grid size {extent.value} along {'xyz'[k]} is no multiple of the cluster size {cluster[k]}",
-                       span)
+                refuse("K218", f"grid size {extent.value} along {'xyz'[k]} is no multiple of the cluster size "
+                               f"{cluster[k]}", span)
         if isinstance(self.dynamic_smem_bytes, bool) or not isinstance(self.dynamic_smem_bytes, int) \
                 or self.dynamic_smem_bytes < 0:
             refuse("K218", f"dynamic_smem_bytes is a number of bytes, not {self.dynamic_smem_bytes!r}", span)
@@ -197,4 +188,4 @@ def cluster_sync() -> None:
     _barrier("cluster", "cluster_sync")
 
 
-LaunchConfig.ptxspec_intrinsic = True  # type: ignore[attr-defined]
+intrinsic(LaunchConfig)

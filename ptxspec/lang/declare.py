@@ -11,7 +11,7 @@ from ptxspec.lang.errors import nearest, refuse
 from ptxspec.lang.locate import element_bytes
 from ptxspec.lang.shapes import Shape, count
 from ptxspec.lang.tensor import TensorView, whole
-from ptxspec.lang.trace import Tracer, current
+from ptxspec.lang.trace import Tracer, current, intrinsic
 from ptxspec.lang.types import DType, dtype_name
 from ptxspec.layout import ComposeLayout, Layout, TileLayout, show_shape, to_poly
 from ptxspec.layout.spec import flatten
@@ -24,7 +24,6 @@ SCOPES = ("global", "shared", "local")
 PARAM_ALIGN = 64
 OWN_ALIGN = 16
 MAX_ALIGN = 1 << 20
-MEMORY_ONLY = ("cbx", "cby", "cbz", "bx", "by", "bz")
 
 ShapeLike = Like | tuple[Like, ...] | list[Like]
 
@@ -44,7 +43,7 @@ class Tensor:
     layout: Layout | str | None = None
 
 
-Tensor.ptxspec_intrinsic = True  # type: ignore[attr-defined]
+intrinsic(Tensor)
 
 
 def make_buffer(name: str, ty: Tensor, span: Span, *, is_param: bool) -> ir.Buffer:
@@ -63,7 +62,8 @@ def make_buffer(name: str, ty: Tensor, span: Span, *, is_param: bool) -> ir.Buff
     if is_param:
         _param_layout(name, layout, span)
     elif not all(e.is_const for e in layout.memory_range()):
-        refuse("K151", f"the size of `{name}` is not known while the kernel is read: {show(layout.span())} elements", span,
+        refuse("K151", f"the size of `{name}` is not known while the kernel is read: {show(layout.span())} elements",
+               span,
                help="registers and shared memory have static sizes; loop over the symbolic extent in tiles")
     if scope != "local" and not is_param and layout.axes():
         refuse("K155", f"`{name}` lies in {scope} memory, so its layout cannot use {', '.join(layout.axes())}", span,
@@ -141,8 +141,9 @@ def alloc_tensor(*, ty_args: list[Tensor] | tuple[Tensor, ...]) -> TensorView:
     return _allocate(tracer, types[0], "tensor")
 
 
-for _function in (alloc_local, alloc_shared, alloc_tensor):
-    _function.ptxspec_intrinsic = True  # type: ignore[attr-defined]
+intrinsic(alloc_local)
+intrinsic(alloc_shared)
+intrinsic(alloc_tensor)
 
 
 def dims_of(buffers: list[ir.Buffer]) -> dict[Var, str]:

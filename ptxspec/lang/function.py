@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import FunctionType
 from typing import NoReturn
 
@@ -19,7 +20,7 @@ from ptxspec.lang.reader.statements import Statements
 from ptxspec.lang.tensor import whole
 from ptxspec.lang.trace import Tracer, tracing
 from ptxspec.lang.types import DType
-from ptxspec.scalar.expr import BOOL, Expr, Poly, Var, int_range, is_float, is_integer, walk
+from ptxspec.scalar.expr import BOOL, Expr, Var, int_range, is_float, is_integer, walk
 
 
 class KernelFunction:
@@ -90,10 +91,8 @@ class Reader(Statements):
         self.tracer = Tracer(self.definition.__name__, source.file, span, self.place)
         with tracing(self.tracer):
             self._parameters(source, frame)
-            try:
+            with suppress(Returned):
                 self.exec_body(source.node.body)
-            except Returned:
-                pass
             kernel = self.tracer.finish()
         self._check_dims(kernel)
         return kernel
@@ -146,9 +145,10 @@ class Reader(Statements):
             return kind
         if isinstance(kind, DType) and (is_integer(kind.name) or is_float(kind.name) or kind.name == BOOL):
             return kind.name
-        if isinstance(kind, Tensor.__class__) and kind in (int, float, bool):
-            self.refuse("K212", f"`{arg.arg}` is annotated with Python's {kind.__name__}, which has no width", arg.annotation,
-                        help=f"write {arg.arg}: T.{ {int: 'int32', float: 'float32', bool: 'bool'}[kind] }")
+        for plain, ours in ((int, "int32"), (float, "float32"), (bool, "bool")):
+            if kind is plain:
+                self.refuse("K212", f"`{arg.arg}` is annotated with Python's {plain.__name__}, which has no width",
+                            arg.annotation, help=f"write {arg.arg}: T.{ours}")
         self.refuse("K212", f"`{arg.arg}` is annotated with {kind!r}, which is no kernel type", arg.annotation,
                     help="write T.Tensor(shape, dtype) for an array, T.int32, T.float32, ... for a number")
 
@@ -158,7 +158,8 @@ class Reader(Statements):
                     if len(e.terms) == 1 and len(m[0]) == 1}
         for var in kernel.dims:
             if var not in bindable:
-                refuse("K223", f"dimension {var.name} cannot be found from the arrays: no extent is {var.name} or a multiple "
+                refuse("K223", f"dimension {var.name} cannot be found from the arrays: no extent is {var.name} or "
+                               f"a multiple "
                                "of it", kernel.span, help=f"give one parameter an axis of extent {var.name}")
         for expr, span in _expressions(kernel):
             for node in walk(expr):
@@ -214,9 +215,11 @@ def _read(definition: FunctionType, around: Mapping[str, object]) -> ir.Kernel:
     except PtxspecError:
         raise
     except RecursionError as error:
-        raise KernelError(Diagnostic("K209", "the kernel is nested too deeply to be read", _safe_place(reader))) from error
+        raise KernelError(Diagnostic("K209", "the kernel is nested too deeply to be read",
+                                     _safe_place(reader))) from error
     except Exception as error:
-        raise KernelError(Diagnostic("K290", f"this could not be read ({type(error).__name__}: {error}); that is a defect of "
+        raise KernelError(Diagnostic("K290", f"this could not be read ({type(error).__name__}: {error}); that is a "
+                                             f"defect of "
                                              "ptxspec, not of the kernel", _safe_place(reader))) from error
 
 
@@ -225,4 +228,4 @@ def _safe_place(reader: Reader) -> Span:
     return reader.place() if reader.frames else Span(code.co_filename, code.co_firstlineno)
 
 
-__all__ = ["KernelFunction", "Poly", "function"]
+__all__ = ["KernelFunction", "function"]

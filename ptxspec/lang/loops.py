@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang.errors import refuse
-from ptxspec.lang.trace import where
+from ptxspec.lang.trace import intrinsic, where
 from ptxspec.layout.value import Value
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
@@ -83,14 +83,13 @@ def loop_var(name: str, loop: LoopRange, span: Span) -> Var:
     low = ix.bounds(ix.index(start))[0]
     above = ix.bounds(ix.index(stop))[1]
     high = None if above is None else above - 1
-    constant = isinstance(step, Const)
-    if constant and isinstance(start, Const) and isinstance(stop, Const):
+    if isinstance(step, Const) and isinstance(start, Const) and isinstance(stop, Const):
         first, count = int(start.value), _trips(int(start.value), int(stop.value), int(step.value))
         high = first + (count - 1) * int(step.value) if count else first - 1
     least, most = int_range(loop.start.dtype)
     low = least if low is None else max(low, least)
     high = most - 1 if high is None else min(high, most - 1)
-    strided = not (constant and step.value == 1)  # type: ignore[attr-defined]
+    strided = not (isinstance(step, Const) and step.value == 1)
     return Var(name, start.dtype, "loop", low, high, span,
                lo_expr=None if isinstance(start, Const) else start, hi_expr=None if isinstance(stop, Const) else stop,
                step_of=(start, step) if strided else None)
@@ -131,7 +130,8 @@ def grid(*extents: Bound) -> LoopGrid:
     return LoopGrid(tuple(make_range((e,), False, where()) for e in extents))
 
 
-for _function in (serial, unroll, grid):
-    _function.ptxspec_intrinsic = True  # type: ignore[attr-defined]
+intrinsic(serial)
+intrinsic(unroll)
+intrinsic(grid)
 
 __all__ = ["LoopGrid", "LoopRange", "grid", "loop_var", "make_range", "reversed_range", "serial", "unroll"]

@@ -37,7 +37,8 @@ def rearranged(view: ir.View, pattern: object, sizes: Mapping[str, object], span
         if name not in names:
             refuse("K148", f"{name}= is given, but `{name}` does not occur in {pattern!r}", span)
     if len(left) != len(view.shape):
-        refuse("K148", f"{pattern!r} names {len(left)} axes, but `{view.buffer.name}` has shape {show_shape(view.shape)}",
+        refuse("K148", f"{pattern!r} names {len(left)} axes, but `{view.buffer.name}` has shape "
+                       f"{show_shape(view.shape)}",
                span)
     extents: dict[str, Poly] = {}
     for axis, group in enumerate(left):
@@ -102,7 +103,8 @@ def _solve(group: list[str], extent: Poly, axis: int, sizes: Mapping[str, object
                help=f"give all but one: rearrange({pattern!r}, {unknown[-1]}=...)")
     rest = quotient(extent, known) if known != ix.ZERO else None
     if rest is None or (not unknown and rest != ix.ONE):
-        refuse("K148", f"axis {axis} has extent {show(extent)}, which the factors in {pattern!r} do not make up: the known "
+        refuse("K148", f"axis {axis} has extent {show(extent)}, which the factors in {pattern!r} do not make up: "
+                       f"the known "
                        f"ones multiply to {show(known)}", span)
     if unknown:
         extents[unknown[0]] = rest

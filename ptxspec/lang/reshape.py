@@ -49,7 +49,8 @@ def reshaped_to(view: ir.View, values: tuple[object, ...], span: Span) -> ir.Vie
                            f"{show(count(known))}", span)
         shape = (*known[:unknown[0]], rest, *known[unknown[0]:])
     if count(shape) != total:
-        refuse("K144", f"a view of shape {show_shape(shape)} has {show(count(shape))} elements, but `{view.buffer.name}` "
+        refuse("K144", f"a view of shape {show_shape(shape)} has {show(count(shape))} elements, but "
+                       f"`{view.buffer.name}` "
                        f"of shape {show_shape(view.shape)} has {show(total)}", span,
                help="a view keeps the number of elements; -1 stands for the extent that makes it fit")
     if shape == view.shape:
@@ -103,7 +104,8 @@ def _dense(old: ir.View, new: ir.View, ratio: int, span: Span) -> None:
         next_one = locate(old, [*lead, ix.add(ix.scale(last, ratio), word)])
         distance = ix.sub(next_one.byte, first.byte)
         if distance != ix.constant(word * size) or next_one.axes != first.axes:
-            refuse("K146", f"{ratio} neighbours on the last axis of `{old.buffer.name}` are not consecutive there, so they "
+            refuse("K146", f"{ratio} neighbours on the last axis of `{old.buffer.name}` are not consecutive there, "
+                           f"so they "
                            f"are no {new.dtype}", span,
                    note=f"neighbour {word} lies {show(distance)} bytes on, not {word * size}"
                         if next_one.axes == first.axes else "the neighbours belong to different threads",

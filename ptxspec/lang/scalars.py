@@ -5,9 +5,9 @@ from __future__ import annotations
 import builtins
 
 from ptxspec.lang import ir
-from ptxspec.lang.cuda import LaunchConfig, intrinsic
+from ptxspec.lang.cuda import LaunchConfig
 from ptxspec.lang.errors import refuse
-from ptxspec.lang.trace import current, where
+from ptxspec.lang.trace import current, intrinsic, where
 from ptxspec.layout.value import Value
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Const, Expr, Var, int_range, is_integer, show

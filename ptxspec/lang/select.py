@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import SupportsIndex
+
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse
@@ -42,9 +44,9 @@ def index_expr(value: object, span: Span) -> Expr:
             return value
         refuse("K141", f"an index is an integer, but `{show(value)}` is {value.dtype}", span,
                help=f"convert it, for example T.int32({show(value)})")
-    if isinstance(value, bool) or not isinstance(value, int) and not hasattr(type(value), "__index__"):
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         refuse("K141", f"an index is an integer or a range, not {type(value).__name__} {value!r}", span)
-    return ix.constant(value.__index__())  # type: ignore[attr-defined]
+    return ix.constant(value.__index__())
 
 
 def whole_index(items: list[Item], view: ir.View, span: Span) -> tuple[Expr, ...] | None:

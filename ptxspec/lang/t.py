@@ -47,8 +47,9 @@ bool = TYPES["bool"]
 
 __all__ = [
     "ComposeLayout", "KernelFunction", "LaunchConfig", "Opcode", "R", "S", "Select", "Tensor", "TileLayout", "abs",
-    "alloc_local", "alloc_shared", "alloc_tensor", "assume", "bfloat16", "bits8", "bits16", "bits32", "bits64", "bits128",
-    "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "ceildiv", "cuda", "device_entry", "dim", "float8_e4m3",
+    "alloc_local", "alloc_shared", "alloc_tensor", "assume", "bfloat16", "bits8", "bits16", "bits32", "bits64",
+    "bits128", "bitwise_and", "bitwise_or", "bitwise_xor", "bool", "ceildiv", "cuda", "device_entry", "dim",
+    "float8_e4m3",
     "float8_e5m2", "float16", "float32", "float64", "floordiv", "floormod", "function", "grid", "if_then_else", "int8",
     "int16", "int32", "int64", "max", "min", "ptx", "serial", "shift_left", "shift_right", "uint8", "uint16", "uint32",
     "uint64", "unroll",

@@ -10,7 +10,7 @@ from ptxspec.lang.bind import POLICY, Group, bind, data_operands, has_policy
 from ptxspec.lang.errors import refuse
 from ptxspec.lang.groups import group_of
 from ptxspec.lang.tensor import TensorView
-from ptxspec.lang.trace import current
+from ptxspec.lang.trace import current, intrinsic
 from ptxspec.layout.value import Value
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Expr, show
@@ -50,9 +50,10 @@ def apply(instruction: Opcode | str, *operands: object, scope: str = "thread", p
     """Issue one instruction for each repeat of its operands.
 
     ``operands`` come destination first, each of shape ``(*group, *repeat, atom)``: the group axes belong to ``scope``
-    ("thread", "warp", "warpgroup", "cta", "cluster"), repeats are unrolled, the atom is one instruction's words. A scalar
-    for an input register serves every repeat. ``pred`` executes the instruction where true; with ``preserve_dst=True``
-    the destination keeps its value elsewhere. ``cache_policy`` (uint64) is given exactly for opcodes that have one.
+    ("thread", "warp", "warpgroup", "cta", "cluster"), repeats are unrolled, the atom is one instruction's words. A
+    scalar for an input register serves every repeat. ``pred`` executes the instruction where true; with
+    ``preserve_dst=True`` the destination keeps its value elsewhere. ``cache_policy`` (uint64) is given exactly for
+    opcodes that have one.
     """
     tracer = current("T.cuda.tile.apply")
     span = tracer.place()
@@ -135,5 +136,5 @@ def _policy(value: object, opcode: str, wanted: bool, span: Span) -> Expr | None
     refuse("K179", f"cache_policy is a uint64, not {what}", span, help="convert it with T.uint64(...)")
 
 
-apply.ptxspec_intrinsic = True  # type: ignore[attr-defined]
+intrinsic(apply)
 apply.ptxspec_lazy = True  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
@@ -140,6 +141,15 @@ class Tracer:
                    help="make T.device_entry(launch=T.cuda.LaunchConfig(grid=..., block=...)) the first statement")
         return ir.Kernel(self.name, tuple(self.params), tuple(self.dims), tuple(self.hardware.values()), self.launch,
                          tuple(self.buffers), tuple(self.blocks[0]), self.span, self.file)
+
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def intrinsic(function: F) -> F:
+    """Mark ``function`` as one that kernels call directly, with kernel values as arguments."""
+    function.ptxspec_intrinsic = True  # type: ignore[attr-defined]
+    return function
 
 
 _current: ContextVar[Tracer | None] = ContextVar("ptxspec_tracer", default=None)

@@ -99,7 +99,8 @@ class ReaderBase:
         if isinstance(value, (Expr, int, float)):
             return value
         if isinstance(value, TensorView):
-            self.refuse("K222", f"{what} takes numbers, but `{value.ir.buffer.name}` is a tensor of shape {value.shape}",
+            self.refuse("K222", f"{what} takes numbers, but `{value.ir.buffer.name}` is a tensor of shape "
+                                f"{value.shape}",
                         node, help="select one element with t[i, ...], an index for each axis")
         self.refuse("K222", f"{what} takes numbers, not {type(value).__name__}", node)
 
@@ -126,9 +127,10 @@ class ReaderBase:
             if dtype.startswith(("bits", "float8")):
                 self.refuse("K156", f"{what} holds {dtype}, which has no numbers", node,
                             help="write through a view with another element type of that width")
-            if isinstance(item, bool) and dtype != BOOL or isinstance(item, int) and dtype == BOOL \
-                    and not isinstance(item, bool):
-                self.refuse("K156", f"{item!r} is written to {what}, which holds {dtype}", node, help=f"write T.{dtype}(...)")
+            if (isinstance(item, bool) and dtype != BOOL) or (isinstance(item, int) and dtype == BOOL \
+                    and not isinstance(item, bool)):
+                self.refuse("K156", f"{item!r} is written to {what}, which holds {dtype}", node, help=f"write "
+                                                                                                      f"T.{dtype}(...)")
             return typed.literal(item, dtype, span)
         if item.dtype == dtype:
             return item

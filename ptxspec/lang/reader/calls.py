@@ -7,9 +7,9 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 
-from ptxspec.diagnostics import Diagnostic, Note, PtxspecError
+from ptxspec.diagnostics import Diagnostic, Note, PtxspecError, Span
 from ptxspec.lang import scalars
 from ptxspec.lang.errors import nearest, placed
 from ptxspec.lang.loops import make_range
@@ -25,11 +25,16 @@ from ptxspec.scalar.expr import BOOL, Expr
 #: Calls of user functions inside each other.
 DEPTH = 64
 #: Builtins that only arrange values and may hold kernel values.
-_ARRANGING = (tuple, list, dict, set, zip, enumerate, reversed, isinstance, type, id, repr, str, hasattr, callable, slice,
+_ARRANGING = (tuple, list, dict, set, zip, enumerate, reversed, isinstance, type, id, repr, str, hasattr, callable,
+              slice,
               format, iter, next, map, filter)
 
 
-class Returned(Exception):
+#: Methods of containers that change nothing.
+_READING = ("get", "items", "keys", "values", "index", "count", "copy")
+
+
+class Returned(Exception):  # noqa: N818 - control flow, not an error
     """A helper function's return, with its value."""
 
     def __init__(self, value: object) -> None:
@@ -51,11 +56,11 @@ class LocalFunction:
 class Calls(Expressions):
     """Evaluation of call nodes."""
 
-    def e_Call(self, node: ast.Call) -> object:
+    def e_call(self, node: ast.Call) -> object:
         function = self.eval(node.func)
         lazy = getattr(function, "ptxspec_lazy", False)
         args: list[object] = []
-        spans: list[object] = []
+        spans: list[Span] = []
         for arg in node.args:
             if isinstance(arg, ast.Starred):
                 many = self.items([arg])
@@ -68,13 +73,12 @@ class Calls(Expressions):
         for keyword in node.keywords:
             value = self.eval(keyword.value)
             if keyword.arg is None:
-                more = self.python(lambda v=value: dict(v), keyword.value, "`**`")  # type: ignore[misc, call-overload]
-                assert isinstance(more, dict)
-                kwargs.update(more)
+                kwargs.update({str(k): v for k, v in self.mapping(value, keyword.value).items()})
             else:
                 kwargs[keyword.arg] = value
-        self.tracer.argument_spans = tuple(spans)  # type: ignore[arg-type]
-        self.tracer.argument_text = self.frame.source.text(node.args[0]) if node.args and function is scalars.assume else ""
+        self.tracer.argument_spans = tuple(spans)
+        said = node.args and function is scalars.assume
+        self.tracer.argument_text = self.frame.source.text(node.args[0]) if said else ""
         return self.call(function, args, kwargs, node)
 
     def call(self, function: object, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:
@@ -106,10 +110,11 @@ class Calls(Expressions):
             return self._inline(function, args, kwargs, node)
         if not callable(function):
             self.refuse("K208", f"{type(function).__name__} {function!r} cannot be called", node)
-        if isinstance(owner, (list, dict, set)) and isinstance(function, BuiltinMethodType):
-            if self.frame.depth and function.__name__ not in ("get", "items", "keys", "values", "index", "count", "copy"):
-                self.refuse("K220", f"`{name}` changes a Python object inside a kernel branch or loop, where it would happen "
-                                    "once, while the kernel is read", node, help="keep the value in a T.alloc_local tensor")
+        if isinstance(owner, (list, dict, set)):
+            if self.frame.depth and getattr(function, "__name__", "") not in _READING:
+                self.refuse("K220", f"`{name}` changes a Python object inside a kernel branch or loop, where it would "
+                                    "happen once, while the kernel is read", node,
+                            help="keep the value in a T.alloc_local tensor")
         elif kernel and not (_hashable(function) and function in _ARRANGING):
             self.refuse("K206", f"`{name}` is called with a kernel value, but is no function that can be read", node,
                         help="use T's functions, or a plain Python function written with `def`")
@@ -124,7 +129,8 @@ class Calls(Expressions):
         except PtxspecError as error:
             raise placed(error, self.span(node)) from error
         except TypeError as error:
-            self.refuse("K207", f"`{name}` is called wrongly: {_tidy(error, function)}", node, help=_usage(function, name))
+            self.refuse("K207", f"`{name}` is called wrongly: {_tidy(error, function)}", node, help=_usage(function,
+                                                                                                           name))
         except Exception as error:
             self.refuse("K208", f"`{name}(...)` raised {type(error).__name__}: {error}", node)
 
@@ -144,7 +150,8 @@ class Calls(Expressions):
         seen: dict[str, object] = dict(function.frame.outer)
         for block in function.frame.blocks:
             seen.update(block.names)
-        frame = Frame(function.source, seen, function.frame.module, function.node.name, self.span(node), is_kernel=False)
+        frame = Frame(function.source, seen, function.frame.module, function.node.name, self.span(node),
+                      is_kernel=False)
         return self._enter(frame, function.node, bound, node)
 
     def _bound(self, signature: inspect.Signature, args: list[object], kwargs: dict[str, object], node: ast.AST,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator
+from typing import Any
 
-from ptxspec.diagnostics import PtxspecError
+from ptxspec.diagnostics import PtxspecError, Span
 from ptxspec.lang import ir
 from ptxspec.lang.errors import nearest, placed
 from ptxspec.lang.reader.base import ReaderBase, involves_kernel
@@ -15,21 +16,24 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Expr, Poly, Var
 
-_BINARY: dict[type[ast.operator], tuple[str, Callable[[object, object], object]]] = {
+Plain = Callable[[Any, Any], object]   # Python's own operators: they take anything and raise TypeError
+
+_BINARY: dict[type[ast.operator], tuple[str, Plain]] = {
     ast.Add: ("add", operator.add), ast.Sub: ("sub", operator.sub), ast.Mult: ("mul", operator.mul),
     ast.Div: ("div", operator.truediv), ast.FloorDiv: ("floordiv", operator.floordiv),
     ast.Mod: ("floormod", operator.mod), ast.LShift: ("shl", operator.lshift), ast.RShift: ("shr", operator.rshift),
     ast.BitAnd: ("and", operator.and_), ast.BitOr: ("or", operator.or_), ast.BitXor: ("xor", operator.xor),
     ast.Pow: ("", operator.pow), ast.MatMult: ("", operator.matmul),
 }
-_COMPARE: dict[type[ast.cmpop], tuple[str, Callable[[object, object], object]]] = {
-    ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne), ast.Lt: ("lt", operator.lt), ast.LtE: ("le", operator.le),
-    ast.Gt: ("gt", operator.gt), ast.GtE: ("ge", operator.ge), ast.Is: ("", operator.is_),
-    ast.IsNot: ("", operator.is_not), ast.In: ("", lambda a, b: operator.contains(b, a)),  # type: ignore[arg-type]
-    ast.NotIn: ("", lambda a, b: not operator.contains(b, a)),  # type: ignore[arg-type]
+_COMPARE: dict[type[ast.cmpop], tuple[str, Plain]] = {
+    ast.Eq: ("eq", operator.eq), ast.NotEq: ("ne", operator.ne), ast.Lt: ("lt", operator.lt),
+    ast.LtE: ("le", operator.le), ast.Gt: ("gt", operator.gt), ast.GtE: ("ge", operator.ge), ast.Is: ("", operator.is_),
+    ast.IsNot: ("", operator.is_not), ast.In: ("", lambda a, b: operator.contains(b, a)),
+    ast.NotIn: ("", lambda a, b: not operator.contains(b, a)),
 }
 _REFUSED = {
-    ast.Lambda: ("a lambda", "write it as a function with `def`"), ast.Await: ("`await`", "kernels do not wait for tasks"),
+    ast.Lambda: ("a lambda", "write it as a function with `def`"),
+    ast.Await: ("`await`", "kernels do not wait for tasks"),
     ast.Yield: ("`yield`", "write a loop"), ast.YieldFrom: ("`yield from`", "write a loop"),
 }
 
@@ -44,7 +48,7 @@ class Expressions(ReaderBase):
         return self.settled(value, node)
 
     def eval_lazy(self, node: ast.expr) -> object:
-        method = getattr(self, "e_" + type(node).__name__, None)
+        method = getattr(self, "e_" + type(node).__name__.lower(), None)
         if method is None:
             what, remedy = _REFUSED.get(type(node), (f"`{type(node).__name__}`", ""))
             self.refuse("K203", f"{what} is not read inside kernels", node, help=remedy)
@@ -64,30 +68,35 @@ class Expressions(ReaderBase):
 
     # --- leaves and containers
 
-    def e_Constant(self, node: ast.Constant) -> object:
+    def e_constant(self, node: ast.Constant) -> object:
         return node.value
 
-    def e_Name(self, node: ast.Name) -> object:
+    def e_name(self, node: ast.Name) -> object:
         return self.frame.lookup(node.id, self.span(node))
 
-    def e_Tuple(self, node: ast.Tuple) -> object:
+    def e_tuple(self, node: ast.Tuple) -> object:
         return tuple(self.items(node.elts))
 
-    def e_List(self, node: ast.List) -> object:
+    def e_list(self, node: ast.List) -> object:
         return self.items(node.elts)
 
-    def e_Set(self, node: ast.Set) -> object:
+    def e_set(self, node: ast.Set) -> object:
         return self.python(lambda: set(self.items(node.elts)), node, "this set")
 
-    def e_Dict(self, node: ast.Dict) -> object:
+    def e_dict(self, node: ast.Dict) -> object:
         result: dict[object, object] = {}
         for key, value in zip(node.keys, node.values):
             if key is None:
-                more = self.eval(value)
-                self.python(lambda more=more: result.update(more), value, "`**`")  # type: ignore[misc]
+                result.update(self.mapping(self.eval(value), value))
             else:
                 result[self.eval(key)] = self.eval(value)
         return result
+
+    def mapping(self, value: object, node: ast.AST) -> dict[object, object]:
+        """The mapping behind ``**``."""
+        if not isinstance(value, dict):
+            self.refuse("K216", f"`**` spreads a dictionary, not {type(value).__name__}", node)
+        return value
 
     def items(self, nodes: list[ast.expr]) -> list[object]:
         """Values of a display, stars spread."""
@@ -95,29 +104,32 @@ class Expressions(ReaderBase):
         for node in nodes:
             if isinstance(node, ast.Starred):
                 many = self.eval(node.value)
-                result.extend(self.python(lambda many=many: list(many), node, "`*`"))  # type: ignore[misc, call-overload]
+                result.extend(self.iterated(many, node))
             else:
                 result.append(self.eval(node))
         return result
 
-    def e_JoinedStr(self, node: ast.JoinedStr) -> object:
+    def e_joinedstr(self, node: ast.JoinedStr) -> object:
         parts: list[str] = []
         for part in node.values:
             value = self.eval(part.value) if isinstance(part, ast.FormattedValue) else self.eval(part)
             spec = ""
             if isinstance(part, ast.FormattedValue) and part.format_spec is not None:
                 spec = str(self.eval(part.format_spec))
-            parts.append(str(self.python(lambda v=value, s=spec: format(v, s) if s else str(v), node, "this f-string")))  # type: ignore[misc]
+            parts.append(self._formatted(value, spec, node))
         return "".join(parts)
 
-    def e_NamedExpr(self, node: ast.NamedExpr) -> object:
+    def _formatted(self, value: object, spec: str, node: ast.AST) -> str:
+        return str(self.python(lambda: format(value, spec) if spec else str(value), node, "this f-string"))
+
+    def e_namedexpr(self, node: ast.NamedExpr) -> object:
         value = self.eval(node.value)
         self.frame.bind(node.target.id, value, self.span(node.target))
         return value
 
     # --- operators
 
-    def e_BinOp(self, node: ast.BinOp) -> object:
+    def e_binop(self, node: ast.BinOp) -> object:
         return self.binary(node.op, self.eval(node.left), self.eval(node.right), node)
 
     def binary(self, op: ast.operator, left: object, right: object, node: ast.AST) -> object:
@@ -133,7 +145,7 @@ class Expressions(ReaderBase):
             return self.python(lambda: typed.binary(name, a, b, self.span(node)), node, symbol)
         return self.python(lambda: plain(left, right), node, f"`{_symbol(op)}`")
 
-    def e_UnaryOp(self, node: ast.UnaryOp) -> object:
+    def e_unaryop(self, node: ast.UnaryOp) -> object:
         value = self.eval(node.operand)
         if isinstance(node.op, ast.Not):
             condition = self.truth(value, node)
@@ -144,11 +156,12 @@ class Expressions(ReaderBase):
                 return item
             name = "neg" if isinstance(node.op, ast.USub) else "not"
             return self.python(lambda: typed.unary(name, item, self.span(node)), node, "this operator")
-        plain: Callable[[object], object] = {ast.USub: operator.neg, ast.UAdd: operator.pos,  # type: ignore[assignment]
-                                             ast.Invert: operator.invert}[type(node.op)]
+        unary: dict[type[ast.unaryop], Callable[[Any], object]] = {ast.USub: operator.neg, ast.UAdd: operator.pos,
+                                                                   ast.Invert: operator.invert}
+        plain = unary[type(node.op)]
         return self.python(lambda: plain(value), node, "this operator")
 
-    def e_Compare(self, node: ast.Compare) -> object:
+    def e_compare(self, node: ast.Compare) -> object:
         left = self.eval(node.left)
         result: Expr | bool | None = None
         value: object = True
@@ -158,7 +171,7 @@ class Expressions(ReaderBase):
             if len(node.ops) == 1:
                 return value
             both = self.truth(value, node)
-            if result is None or isinstance(result, bool) and isinstance(both, bool):
+            if result is None or (isinstance(result, bool) and isinstance(both, bool)):
                 result = both if result is None else (result and both)
             else:
                 result = typed.logical("land", result, both, self.span(node))
@@ -179,7 +192,7 @@ class Expressions(ReaderBase):
 
     # --- choices
 
-    def e_BoolOp(self, node: ast.BoolOp) -> object:
+    def e_boolop(self, node: ast.BoolOp) -> object:
         stop_at = isinstance(node.op, ast.Or)
         value = self.eval(node.values[0])
         for following in node.values[1:]:
@@ -201,7 +214,7 @@ class Expressions(ReaderBase):
             value = self.choose(condition, first, second, node)
         return value
 
-    def e_IfExp(self, node: ast.IfExp) -> object:
+    def e_ifexp(self, node: ast.IfExp) -> object:
         condition = self.truth(self.eval(node.test), node.test)
         if isinstance(condition, bool):
             return self.eval(node.body if condition else node.orelse)
@@ -209,7 +222,7 @@ class Expressions(ReaderBase):
 
     def choose(self, condition: Expr, first: Callable[[], object], second: Callable[[], object],
                node: ast.AST) -> object:
-        """A value by condition. A side that reads memory runs only where it is chosen, through a branch and a register."""
+        """A value by condition. A side that reads memory runs only where it is chosen: a branch and a register."""
         span = self.span(node)
         with self.tracer.block([condition]) as then:
             a = self.scalar(first(), node, "a conditional expression")
@@ -233,7 +246,7 @@ class Expressions(ReaderBase):
 
     # --- access
 
-    def e_Attribute(self, node: ast.Attribute) -> object:
+    def e_attribute(self, node: ast.Attribute) -> object:
         value = self.eval(node.value)
         name = node.attr
         if isinstance(value, Expr):
@@ -257,19 +270,21 @@ class Expressions(ReaderBase):
         except Exception as error:
             self.refuse("K208", f"reading `{name}` raised {type(error).__name__}: {error}", node)
 
-    def e_Slice(self, node: ast.Slice) -> object:
+    def e_slice(self, node: ast.Slice) -> object:
         lower, upper, step = (None if n is None else self.eval(n) for n in (node.lower, node.upper, node.step))
         return slice(lower, upper, step)
 
-    def e_Subscript(self, node: ast.Subscript) -> object:
+    def e_subscript(self, node: ast.Subscript) -> object:
         value = self.eval(node.value)
         key = self.subscript(node)
         if isinstance(value, Expr):
             self.refuse("K222", "a kernel value cannot be subscripted", node)
         plain = not isinstance(value, (TensorView, SubAccess)) and not type(value).__module__.startswith("ptxspec.")
         if plain and involves_kernel(key):
-            self.refuse("K211", f"a Python {type(value).__name__} is indexed with a kernel value, which is not known yet",
-                        node, help="put the values into a T.alloc_local tensor, or loop over the Python sequence itself")
+            self.refuse("K211", f"a Python {type(value).__name__} is indexed with a kernel value, which is not "
+                                f"known yet",
+                        node,
+                        help="put the values into a T.alloc_local tensor, or loop over the Python sequence itself")
         return self.python(lambda: value[key], node, "this subscript")  # type: ignore[index]
 
     def subscript(self, node: ast.Subscript) -> object:
@@ -280,16 +295,16 @@ class Expressions(ReaderBase):
 
     # --- comprehensions
 
-    def e_ListComp(self, node: ast.ListComp) -> object:
+    def e_listcomp(self, node: ast.ListComp) -> object:
         return [self.eval(node.elt) for _ in self._generate(node.generators, node)]
 
-    def e_SetComp(self, node: ast.SetComp) -> object:
+    def e_setcomp(self, node: ast.SetComp) -> object:
         return {self.eval(node.elt) for _ in self._generate(node.generators, node)}
 
-    def e_GeneratorExp(self, node: ast.GeneratorExp) -> object:
+    def e_generatorexp(self, node: ast.GeneratorExp) -> object:
         return [self.eval(node.elt) for _ in self._generate(node.generators, node)]
 
-    def e_DictComp(self, node: ast.DictComp) -> object:
+    def e_dictcomp(self, node: ast.DictComp) -> object:
         return {self.eval(node.key): self.eval(node.value) for _ in self._generate(node.generators, node)}
 
     def _generate(self, generators: list[ast.comprehension], node: ast.AST) -> Iterator[None]:
@@ -331,7 +346,7 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool) or (isinstance(value, Expr) and value.dtype == BOOL)
 
 
-def _choose_bool(condition: Expr, a: object, b: object, span: ir.Span) -> Expr:
+def _choose_bool(condition: Expr, a: object, b: object, span: Span) -> Expr:
     x = a if isinstance(a, Expr) else typed.literal(bool(a), BOOL, span)
     y = b if isinstance(b, Expr) else typed.literal(bool(b), BOOL, span)
     yes = typed.logical("land", condition, x, span)
@@ -344,4 +359,5 @@ def _choose_bool(condition: Expr, a: object, b: object, span: ir.Span) -> Expr:
 
 def _symbol(op: ast.operator) -> str:
     return {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.LShift: "<<",
-            ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.Pow: "**", ast.MatMult: "@"}[type(op)]
+            ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.Pow: "**",
+            ast.MatMult: "@"}[type(op)]

@@ -52,7 +52,8 @@ class Frame:
             if name in space:
                 return space[name]
         if name in self.gone:
-            refuse("K204", f"`{name}` is not defined here: it was bound inside a branch or a loop and stays there", span,
+            refuse("K204", f"`{name}` is not defined here: it was bound inside a branch or a loop and stays there",
+                   span,
                    note=f"`{name}` was bound here", where=self.gone[name],
                    help="bind it before, or keep the value in a T.alloc_local tensor")
         known = [n for b in self.blocks for n in b.names] + list(self.outer) + list(self.module)
@@ -64,7 +65,8 @@ class Frame:
         if name not in innermost.names and not innermost.open and name != "_":
             for block in reversed(self.blocks[:-1]):
                 if name in block.names:
-                    refuse("K201", f"`{name}` is bound outside this {'loop or branch' if innermost.kernel else 'block'} and "
+                    refuse("K201", f"`{name}` is bound outside this "
+                                   f"{'loop or branch' if innermost.kernel else 'block'} and "
                                    "cannot be bound again inside it", span,
                            note=f"`{name}` was bound here", where=block.spans.get(name),
                            help=f"names are not variables at run time; keep the changing value in a tensor: "

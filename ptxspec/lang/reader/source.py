@@ -58,7 +58,8 @@ def source_of(function: FunctionType, called_from: Span | None = None) -> Source
         if code.co_name == "<lambda>":
             refuse("K203", "a lambda is not read inside kernels", called_from, help="write it as a function with `def`")
         refuse("K200", f"the source of `{function.__name__}` cannot be read: {error}", called_from or Span(file, line),
-               help="define the kernel in a file or a notebook cell; text given to exec() has no source lines unless it "
+               help="define the kernel in a file or a notebook cell; text given to exec() has no source lines "
+                    "unless it "
                     "is put into linecache first")
     ast.increment_lineno(tree, first - 1 - indented)
     statement: ast.stmt = tree.body[0]

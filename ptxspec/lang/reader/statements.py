@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ptxspec.lang import ir
 from ptxspec.lang.loops import LoopGrid, LoopRange, loop_var, make_range, reversed_range
@@ -17,7 +17,8 @@ from ptxspec.scalar.expr import Const, Expr
 _REFUSED: dict[str, tuple[str, str]] = {
     "While": ("`while`", "use `for i in range(n):` with a runtime bound; the trip count must be known before the loop"),
     "Try": ("`try`", "kernels raise no exceptions"), "TryStar": ("`try`", "kernels raise no exceptions"),
-    "With": ("`with`", "kernels manage no contexts"), "AsyncWith": ("`async with`", ""), "AsyncFor": ("`async for`", ""),
+    "With": ("`with`", "kernels manage no contexts"), "AsyncWith": ("`async with`", ""), "AsyncFor": ("`async for`",
+                                                                                                      ""),
     "AsyncFunctionDef": ("`async def`", ""), "ClassDef": ("`class`", "define it outside the kernel"),
     "Delete": ("`del`", "names need no deletion"), "Global": ("`global`", "pass values as arguments"),
     "Nonlocal": ("`nonlocal`", "return the value instead"), "Import": ("`import`", "import at the top of the file"),
@@ -26,11 +27,11 @@ _REFUSED: dict[str, tuple[str, str]] = {
 }
 
 
-class _Break(Exception):
+class _Break(Exception):  # noqa: N818 - control flow, not an error
     pass
 
 
-class _Continue(Exception):
+class _Continue(Exception):  # noqa: N818 - control flow, not an error
     pass
 
 
@@ -44,22 +45,22 @@ class Statements(Calls):
                 if self._early_exit(node, body[k + 1:]):
                     return
                 continue
-            method = getattr(self, "s_" + type(node).__name__, None)
+            method = getattr(self, "s_" + type(node).__name__.lower(), None)
             if method is None:
                 what, remedy = _REFUSED.get(type(node).__name__, (f"`{type(node).__name__}`", ""))
                 self.refuse("K202", f"{what} is not read inside kernels", node, help=remedy)
             method(node)
 
-    def s_Expr(self, node: ast.Expr) -> None:
+    def s_expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
             self.eval_lazy(node.value)
 
-    def s_Pass(self, node: ast.Pass) -> None:
+    def s_pass(self, node: ast.Pass) -> None:
         pass
 
     # --- binding
 
-    def s_Assign(self, node: ast.Assign) -> None:
+    def s_assign(self, node: ast.Assign) -> None:
         value = self._named_value(node.value, node.targets[0])
         for target in node.targets:
             self.assign(target, value)
@@ -70,7 +71,7 @@ class Statements(Calls):
         self.tracer.name_hint = ""
         return value
 
-    def s_AnnAssign(self, node: ast.AnnAssign) -> None:
+    def s_annassign(self, node: ast.AnnAssign) -> None:
         if node.value is None:
             self.refuse("K220", "a declaration without a value does nothing", node, help="give it a value")
         value = self._named_value(node.value, node.target)
@@ -114,9 +115,10 @@ class Statements(Calls):
             self.refuse("K220", f"{type(base).__name__} cannot be assigned to", target,
                         help="write one element of a tensor: t[i, j] = value")
         if self.frame.depth:
-            self.refuse("K220", "a Python object is changed inside a kernel branch or loop, where it would happen once, while "
-                                "the kernel is read", target, help="keep the value in a T.alloc_local tensor")
-        self.python(lambda: base.__setitem__(key, value), target, "this assignment")  # type: ignore[index, call-overload]
+            self.refuse("K220", "a Python object is changed inside a kernel branch or loop, where it would happen "
+                                "once, "
+                                "while the kernel is read", target, help="keep the value in a T.alloc_local tensor")
+        self.python(lambda: base.__setitem__(key, value), target, "this assignment")  # type: ignore[call-overload]
 
     def _element(self, base: TensorView, key: object, node: ast.Subscript) -> ElementRef:
         element = self.python(lambda: base[key], node, "this subscript")
@@ -130,12 +132,13 @@ class Statements(Calls):
         from ptxspec.lang.bind import copies
         buffer = element.view.buffer
         if any(r.axis == "m" for r in copies(element.view)):
-            self.refuse("K157", f"the layout of `{buffer.name}` keeps several copies of each element and a store writes one "
+            self.refuse("K157", f"the layout of `{buffer.name}` keeps several copies of each element and a store "
+                                f"writes one "
                                 "of them", node, help="write each copy through a layout without replicas")
         stored = self.convert(value, element.view.dtype, node, f"`{buffer.name}`")
         self.tracer.emit(ir.Store(element.view, element.index, stored, self.span(node)))
 
-    def s_AugAssign(self, node: ast.AugAssign) -> None:
+    def s_augassign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
             old = self.settled(self.frame.lookup(node.target.id, self.span(node.target)), node.target)
             self.frame.bind(node.target.id, self.binary(node.op, old, self.eval(node.value), node),
@@ -151,7 +154,7 @@ class Statements(Calls):
         old = self.load(element, node.target)
         self.write(element, self.binary(node.op, old, self.eval(node.value), node), node)
 
-    def s_FunctionDef(self, node: ast.FunctionDef) -> None:
+    def s_functiondef(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
             self.refuse("K202", "a decorated function is not read inside kernels", node)
         defaults = tuple(self.eval(d) for d in node.args.defaults)
@@ -161,7 +164,7 @@ class Statements(Calls):
 
     # --- checks and exits
 
-    def s_Assert(self, node: ast.Assert) -> None:
+    def s_assert(self, node: ast.Assert) -> None:
         condition = self.truth(self.eval(node.test), node.test)
         if isinstance(condition, Expr):
             self.refuse("K221", "`assert` on a kernel value: the device cannot raise", node,
@@ -170,25 +173,26 @@ class Statements(Calls):
             text = f": {self.eval(node.msg)}" if node.msg is not None else ""
             self.refuse("K221", f"assertion failed while the kernel was read{text}", node)
 
-    def s_Raise(self, node: ast.Raise) -> None:
+    def s_raise(self, node: ast.Raise) -> None:
         text = self.frame.source.text(node.exc) if node.exc is not None else "an exception"
         self.refuse("K221", f"the kernel raises {text} while it is read", node)
 
-    def s_Return(self, node: ast.Return) -> None:
+    def s_return(self, node: ast.Return) -> None:
         if self.frame.depth:
             self.refuse("K205", "`return` inside a branch on a kernel value, or inside a device loop", node,
-                        help="give the value with `a if c else b`, or put the rest under `else`; a bare `if c: return` is "
+                        help="give the value with `a if c else b`, or put the rest under `else`; a bare `if c: "
+                             "return` is "
                              "understood at the top level of a kernel")
         if self.frame.is_kernel and node.value is not None and not (isinstance(node.value, ast.Constant)
                                                                    and node.value.value is None):
             self.refuse("K205", "a kernel returns nothing", node, help="write results into a tensor argument")
         raise Returned(None if node.value is None else self.eval(node.value))
 
-    def s_Break(self, node: ast.Break) -> None:
+    def s_break(self, node: ast.Break) -> None:
         self._leave(node, "break")
         raise _Break
 
-    def s_Continue(self, node: ast.Continue) -> None:
+    def s_continue(self, node: ast.Continue) -> None:
         self._leave(node, "continue")
         raise _Continue
 
@@ -213,7 +217,7 @@ class Statements(Calls):
         span = self.span(node)
         with self.kernel_block((condition,)) as then:
             self.exec_body(node.body[:-1])
-        with self.tracer.block((condition,)) as other:
+        with self.tracer.block((condition,)) as other, suppress(Returned):
             self.exec_body(rest)
         self.tracer.emit(ir.If(condition, tuple(then), tuple(other), span))
         return True
@@ -228,7 +232,7 @@ class Statements(Calls):
         finally:
             self.frame.loops.pop()
 
-    def s_If(self, node: ast.If) -> None:
+    def s_if(self, node: ast.If) -> None:
         tests = node.test.values if isinstance(node.test, ast.BoolOp) and isinstance(node.test.op, ast.And) \
             else [node.test]
         self._branch(tests, None, node)
@@ -281,7 +285,7 @@ class Statements(Calls):
 
     # --- loops
 
-    def s_For(self, node: ast.For) -> None:
+    def s_for(self, node: ast.For) -> None:
         if node.orelse:
             self.refuse("K202", "`else` after a loop is not read inside kernels", node.orelse[0])
         value = self.eval(node.iter)
@@ -335,7 +339,7 @@ class Statements(Calls):
         var = loop_var(name.id, loop, self.span(name))
         value: Expr = var
         if backwards:
-            value = typed.binary("add", first, typed.binary("mul", var, backwards, span), span)
+            value = typed.binary("sub", first, typed.binary("mul", var, -backwards, span), span)
         bounds = tuple(e for e in (loop.start, loop.stop, loop.step) if not isinstance(e, Const))
         with self.kernel_block(bounds) as body:
             self.frame.bind(name.id, value, self.span(name))
