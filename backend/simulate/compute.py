@@ -22,6 +22,7 @@ APPROXIMATE = frozenset({"approx", "full"})
 """Words for results that the machine only approximates; here they are correctly rounded, which is one of them."""
 
 _FLOAT_COMPARE = ("eq", "ne", "lt", "le", "gt", "ge")
+_UNORDERED = tuple(op + "u" for op in _FLOAT_COMPARE)
 
 
 def argument_widths(op: str, type_: Type, count: int) -> tuple[int, ...]:
@@ -125,7 +126,7 @@ def _predicate(op: str) -> Function:
 def _floating(op: str, type_: Type, mode: str, *, ftz: bool, sat: bool, nan: bool) -> Function:
     name = format_of(type_)
     inner: Callable[[Sequence[Bits]], Bits]
-    if op in _FLOAT_COMPARE or op in ("num", "nan", "isnan") or op[:-1] in _FLOAT_COMPARE:
+    if op in _FLOAT_COMPARE or op in _UNORDERED or op in ("num", "nan", "isnan"):
         return _compare_float(op, name, ftz=ftz)
     if op in ("neg", "abs"):
         top = 1 << (type_.bits - 1)
@@ -238,7 +239,7 @@ def _extreme(a: Bits, b: Bits, name: str, *, largest: bool, nan: bool) -> Bits:
 
 
 def _compare_float(op: str, name: str, *, ftz: bool) -> Function:
-    unordered = op not in _FLOAT_COMPARE and op[:-1] in _FLOAT_COMPARE
+    unordered = op in _UNORDERED
     base = op[:-1] if unordered else op
     table: dict[str, Callable[[floats.F64, floats.F64], Bits]] = {
         "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater,

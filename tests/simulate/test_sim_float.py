@@ -120,6 +120,14 @@ def test_saturation_clamps_and_replaces_nan():
 
 
 @pytest.mark.parametrize("name", ref.FORMATS)
+def test_sign_operations_change_one_bit(name):
+    edge = ref.specials(name)
+    top = 1 << (ref.FORMATS[name].bits - 1)
+    assert compute("neg", name, [edge]) == [p ^ top for p in edge]
+    assert compute("abs", name, [edge]) == [p & ~top for p in edge]
+
+
+@pytest.mark.parametrize("name", ref.FORMATS)
 def test_minimum_and_maximum(name):
     edge = ref.specials(name)
     rows = [list(pair) for pair in product(edge, repeat=2)]
