@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from gpu import cases as planning
 from gpu.conformance import CHUNK, conformance, differences, inputs
 from gpu.module import simulated, text

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gpu_arrays import to_device, to_host
 
 import ptxspec
-
-from gpu_arrays import to_device, to_host
+from ptxspec.diagnostics import LaunchError
 
 pytestmark = pytest.mark.gpu
 
@@ -68,7 +68,7 @@ def test_a_wrong_array_is_refused_before_the_launch(example):
     a = torch.rand((64, 4), device="cuda")
     storage = torch.rand(257, device="cuda")
     for wrong in (a.double(), a[:32], a.t().contiguous().t(), storage[1:].view(64, 4), a.cpu()):
-        with pytest.raises(ptxspec.LaunchError):
+        with pytest.raises(LaunchError):
             compiled(wrong, torch.empty_like(a))
-    with pytest.raises(ptxspec.LaunchError):
+    with pytest.raises(LaunchError):
         compiled(a)

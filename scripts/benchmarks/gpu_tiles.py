@@ -1,0 +1,147 @@
+"""Cooperative tile copies on the GPU against Warp's, torch and the driver's copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from benchmarks.contestants import gigabytes, memcpy, memcpy_2d, ours, torch_copy, warp_kernels
+from benchmarks.race import Contestant, compete, random_bits, require_gpu
+from benchmarks.record import Result
+from ptxspec import T
+
+TITLE = "Cooperative tile copies"
+METHOD = (
+    "`tile_load` then `tile_store` over a whole array, ours and Warp 1.19's (register and shared storage, checked and "
+    "unchecked, with and without its grid-stride loop), the same tile shape, 128 threads a block. Otherwise as in the "
+    "dense copy. The best of Warp's variants that were run is the peer of each row."
+)
+
+TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint8, "float64": torch.float64}
+
+
+@dataclass(frozen=True)
+class Work:
+    """One comparison: arrays ``(n, m)`` (or ``(n,)`` with ``m`` 0) of ``dtype`` in tiles; ``pitch`` pads the rows."""
+
+    words: str
+    n: int
+    m: int
+    dtype: str
+    tile: tuple[int, ...]
+    partial: bool = False
+    pitch: int | None = None
+
+
+def works(quick: bool) -> list[Work]:
+    """The list of the task: sizes from L2 to 2 GiB, element types, padding, partial edges, one dimension."""
+    small = Work("64x64 f32, 16 MiB each way", 2048, 2048, "float32", (64, 64))
+    if quick:
+        return [small, Work("64x64 f32, 2047x2045, partial edges", 2047, 2045, "float32", (64, 64), True)]
+    return [
+        Work("64x64 f32, 2 GiB each way", 16384, 32768, "float32", (64, 64)), small,
+        Work("64x64 f16, 1 GiB each way", 16384, 32768, "float16", (64, 64)),
+        Work("64x64 u8, 1 GiB each way", 32768, 32768, "uint8", (64, 64)),
+        Work("32x64 f64, 1 GiB each way", 8192, 16384, "float64", (32, 64)),
+        Work("64x64 f32, rows of 16320 padded to 16384", 16384, 16320, "float32", (64, 64), False, 16384),
+        Work("64x64 f32, 16383x16381, partial edges", 16383, 16381, "float32", (64, 64), True),
+        Work("64x64 f32, 16350x16348 in 16-byte rows, partial edges", 16350, 16348, "float32", (64, 64), True),
+        Work("4096 f32 in one dimension, 1 GiB each way", 1 << 28, 0, "float32", (4096,)),
+    ]
+
+
+def _arrays(work: Work) -> tuple[torch.Tensor, torch.Tensor]:
+    dtype = TORCH[work.dtype]
+    if work.m == 0:
+        a = random_bits((work.n,), dtype)
+        return a, torch.empty_like(a)
+    pitch = work.pitch or work.m
+    a, b = random_bits((work.n, pitch), dtype), torch.empty((work.n, pitch), dtype=dtype, device="cuda")
+    return a[:, : work.m], b[:, : work.m]
+
+
+def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callable[[str], None]) -> list[Contestant]:
+    from benchmarks.kernels import tiles
+
+    found = []
+    for storage in ("register", "shared"):
+        for threads in (128, 256):
+            for checked in (False, True):
+                if work.partial and not checked:
+                    continue
+                name = f"{storage}, {'checked' if checked else 'unchecked, proved'}, {threads} threads"
+
+                def make(storage: str = storage, threads: int = threads, checked: bool = checked) -> object:
+                    if work.m == 0:
+                        return tiles.copy_1d(work.n, work.dtype, work.tile[0], threads, storage, checked)
+                    return tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, checked, work.pitch)
+
+                found += ours(name, make, arrays, remark)
+    return found
+
+
+def _warps(
+    work: Work, arrays: tuple[torch.Tensor, torch.Tensor], warp: object, remark: Callable[[str], None]
+) -> list[Contestant]:
+    found = []
+    for storage in ("register", "shared"):
+        for checked in (False, True):
+            if work.partial and not checked:
+                continue
+            for grid_stride in (True, False):
+                name = (f"Warp {storage}, {'checked' if checked else 'unchecked'}"
+                        f"{'' if grid_stride else ', no grid stride'}")
+                try:
+                    launch = warp.tiles(*arrays, work.dtype, work.tile, storage, checked,  # type: ignore[attr-defined]
+                                        grid_stride=grid_stride)
+                    launch()
+                    torch.cuda.synchronize()
+                except Exception as error:
+                    remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
+                    continue
+                found.append(Contestant(name, launch))
+    return found
+
+
+def run(result: Result, quick: bool) -> None:
+    """Fill ``result``."""
+    require_gpu()
+    if not hasattr(T, "tile_load"):
+        result.remark("the kernel language has no tile_load yet")
+        return
+    warp = warp_kernels(result.remark)
+    for work in works(quick):
+        a, b = _arrays(work)
+        size = a.element_size()
+        if a.is_contiguous():
+            plain = memcpy(b, a)
+        else:
+            plain = memcpy_2d(b, a, work.m * size, a.stride(0) * size, work.n)
+        mine = _ours(work, (a, b), result.remark)
+        entries = [*([plain] if a.is_contiguous() else []), torch_copy(b, a), *mine]
+        if warp is not None:
+            entries += _warps(work, (a, b), warp, result.remark)
+        times = compete(entries, b, a, result.remark, 3 if quick else 9)
+        rates = {name: gigabytes(ms, 2 * a.numel() * size) for name, ms in times.items()}
+        _report(result, work, rates, [entry.name for entry in mine if entry.name in rates])
+        del a, b, entries, mine, plain
+        torch.cuda.empty_cache()
+
+
+def _report(result: Result, work: Work, rates: dict[str, float], mine: list[str]) -> None:
+    """Our best of each storage against every peer's best."""
+    warps = {name: rate for name, rate in rates.items() if name.startswith("Warp")}
+    for storage in ("register", "shared"):
+        own = {name: rates[name] for name in mine if name.startswith(storage)}
+        if not own:
+            continue
+        best = max(own, key=lambda name: own[name])
+        for peer in ("cudaMemcpy", "torch copy_"):
+            if peer in rates:
+                result.add(f"{work.words} ({best})", own[best], "GB/s", against=peer, other=rates[peer], lower=False)
+        top = max(warps, key=lambda name: warps[name], default="Warp")
+        result.add(f"{work.words} ({best})", own[best], "GB/s", against=top, other=warps.get(top), lower=False)
+    for name, rate in sorted(rates.items(), key=lambda item: -item[1]):
+        result.remark(f"{work.words}: {name}: {rate:,.0f} GB/s")

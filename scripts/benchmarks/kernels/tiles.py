@@ -1,0 +1,43 @@
+# ruff: noqa: N803
+"""Cooperative tile copies in the kernel language, for the comparison with Warp's."""
+
+from ptxspec import T
+
+
+def copy_2d(n, m, dtype, tile, threads, storage, checked, pitch=None):
+    """Copy ``(n, m)`` in tiles; ``checked`` keeps the bounds check, so that partial tiles are allowed.
+
+    ``pitch``: elements from row to row of both arrays, where they are padded.
+    """
+    from ptxspec.layout import S, TileLayout
+
+    th, tw = tile
+    grid = (-(-m // tw), -(-n // th))
+    layout = "default" if pitch is None else TileLayout(S[(n, m) : (pitch, 1)])
+
+    @T.function
+    def tile_copy(
+        A: T.Tensor((n, m), dtype, layout=layout, align=16),
+        B: T.Tensor((n, m), dtype, layout=layout, align=16),
+    ):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
+        i = T.cuda.block_idx("y") * th
+        j = T.cuda.block_idx("x") * tw
+        t = T.tile_load(A, shape=(th, tw), offset=(i, j), storage=storage, bounds_check=checked)
+        T.tile_store(B, t, offset=(i, j), bounds_check=checked)
+
+    return tile_copy
+
+
+def copy_1d(n, dtype, tile, threads, storage, checked):
+    """The same for one dimension."""
+    grid = -(-n // tile)
+
+    @T.function
+    def tile_copy_1d(A: T.Tensor((n,), dtype, align=16), B: T.Tensor((n,), dtype, align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
+        i = T.cuda.block_idx("x") * tile
+        t = T.tile_load(A, shape=tile, offset=i, storage=storage, bounds_check=checked)
+        T.tile_store(B, t, offset=i, bounds_check=checked)
+
+    return tile_copy_1d
