@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,31 @@ os.environ.setdefault("PTXSPEC_CACHE", "off")
 def root() -> Path:
     """The checkout."""
     return ROOT
+
+
+UPDATE_GOLDEN = "PTXSPEC_UPDATE_GOLDEN"
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """``golden(name, text)``: ``text`` must equal the file ``golden/name`` beside the test.
+
+    One switch accepts new text, and refuses to run in CI, so that golden files change only where a person reads them.
+    """
+    folder = Path(request.path).parent / "golden"
+
+    def check(name: str, text: str) -> None:
+        path, actual = folder / name, text.replace(f"{ROOT}/", "")
+        if os.environ.get(UPDATE_GOLDEN):
+            assert not os.environ.get("CI"), f"{UPDATE_GOLDEN} does not run in CI"
+            folder.mkdir(exist_ok=True)
+            path.write_text(actual)
+            return
+        hint = f"to accept the new text: {UPDATE_GOLDEN}=1 pytest {request.path.parent.relative_to(ROOT)}"
+        assert path.exists(), f"there is no {path.name} yet; {hint}"
+        assert actual == path.read_text(), f"{path.name} says something else; {hint}"
+
+    return check
 
 
 def _device_present() -> bool:

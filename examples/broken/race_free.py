@@ -1,0 +1,18 @@
+"""The exchange without its barrier: a thread may read its neighbour's row before it is written."""
+
+from ptxspec import T
+
+
+@T.function
+def kernel(
+    A: T.Tensor((64, 4), "float32", align=16),
+    B: T.Tensor((64, 4), "float32", align=16),
+):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    registers = T.alloc_local((4,), "float32")
+    shared = T.alloc_shared((64, 4), "float32", align=16)
+    T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[tid, :])
+    T.cuda.tile.apply(T.ptx["st.shared.v4.b32"], shared.sub[tid, :], registers)
+    T.cuda.tile.apply(T.ptx["ld.shared.v4.b32"], registers, shared.sub[(tid + 1) % 64, :])
+    T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[tid, :], registers)
