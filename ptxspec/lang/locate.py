@@ -23,7 +23,7 @@ from ptxspec.lang.ir import (
 )
 from ptxspec.lang.shapes import Shape, reshaped
 from ptxspec.layout import ComposeLayout, Layout
-from ptxspec.layout.value import exact_div
+from ptxspec.layout.value import exact_div, recombined
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, Expr, Poly
 
@@ -130,7 +130,7 @@ def _undo_reinterpret(last: Poly, inside: Poly, old: int, new: int) -> tuple[Pol
 
 def _placed(buffer: Buffer, at: Sequence[Poly], inside: Poly, checks: list[BoundCheck]) -> Located:
     axes = buffer.layout.place(at, buffer.shape)
-    slot = axes.pop("m", ix.ZERO)
+    slot = recombined(axes.pop("m", ix.ZERO))
     if not buffer.is_param:
         slot = ix.sub(slot, buffer.layout.memory_range()[0])
     byte = ix.add(ix.scale(slot, element_bytes(buffer.dtype)), inside)
@@ -146,7 +146,7 @@ def _relocated(view: View, k: int, step: Relayout, at: Sequence[Poly], inside: P
     origin = locate(behind, [ix.ZERO] * len(behind_shape))
     size, unit = element_bytes(dtype), element_bytes(buffer.dtype)
     axes = step.layout.place(at, step.shape)
-    physical = axes.pop("m", ix.ZERO)
+    physical = recombined(axes.pop("m", ix.ZERO))
     start = ix.add(origin.byte, ix.scale(physical, size))
     low, high = storage(buffer)
     if size == unit and origin.slot_byte == ix.ZERO:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ptxspec.diagnostics import KernelError, fail
 from ptxspec.layout.spec import flatten
-from ptxspec.layout.value import product, show_shape, to_poly
+from ptxspec.layout.value import product, recombined, show_shape, to_poly
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import Poly
 
@@ -87,4 +87,4 @@ def ravel(index: Sequence[Poly], shape: Sequence[Poly]) -> Poly:
     result = ix.ZERO
     for position, extent in zip(index, shape, strict=True):
         result = ix.add(ix.mul(result, extent), position)
-    return result
+    return recombined(result)

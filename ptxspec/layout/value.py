@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ptxspec.diagnostics import KernelError, Note, fail
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import INDEX, Expr, Poly, is_integer, show
+from ptxspec.scalar.expr import INDEX, Expr, Op, Poly, is_integer, show
 
 
 class Value:
@@ -144,6 +144,22 @@ def exact_div(a: Poly, b: Poly) -> Poly | None:
             term = ix.mul(term, ix.atom(part))
         result = ix.add(result, term)
     return result
+
+
+def recombined(poly: Poly) -> Poly:
+    """``poly`` with every ``k*c*(a // c) + k*(a % c)`` put back together as ``k*a``: split indices that meet again."""
+    while True:
+        for monomial, k in poly.terms:
+            part = monomial[0]
+            if len(monomial) != 1 or not isinstance(part, Op) or part.name != "floormod" or part.dtype != INDEX:
+                continue
+            a, c = part.args
+            pair = ix.scale(ix.mul(ix.atom(Op("floordiv", (a, c), INDEX)), c), k)
+            if pair.terms and pair.terms[0] in poly.terms and not pair.const and len(pair.terms) == 1:
+                poly = ix.add(poly, ix.neg(pair), ix.scale(ix.atom(part), -k), ix.scale(a, k))
+                break
+        else:
+            return poly
 
 
 def show_shape(shape: Sequence[Poly]) -> str:

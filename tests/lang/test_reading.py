@@ -185,7 +185,7 @@ def test_loops_of_every_kind() -> None:
         "for i in blockIdx.x .. 64 by 4", "  A[i] = 5",
         "A[0] = 6", "A[2] = 6",
     ]
-    strided, unrolled, *_, wide, ctas, _, _ = [s for s in loops.kernel().body]
+    strided, unrolled, *_, wide, ctas, _, _ = list(loops.kernel().body)
     assert isinstance(strided, ir.For)
     assert isinstance(unrolled, ir.For)
     assert isinstance(wide, ir.For)
@@ -205,7 +205,8 @@ def test_apply_parameters_and_scopes() -> None:
         T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
         w = T.cuda.warp_id()
         r = T.alloc_local((32, 2), "float32", layout=rows)
-        T.cuda.tile.apply(T.ptx["ld.global.L2::cache_hint.b32"], r.view(32, 2, 1), A.sub[w].view(32, 2, 1), scope="warp",
+        T.cuda.tile.apply(T.ptx["ld.global.L2::cache_hint.b32"], r.view(32, 2, 1), A.sub[w].view(32, 2, 1),
+                          scope="warp",
                           cache_policy=policy)
         if w == 0:
             T.cuda.tile.apply(T.ptx["ld.global.v2.b32"], r, A.sub[w], scope="warp", pred=flag, preserve_dst=True)
@@ -266,7 +267,8 @@ def test_shapes_dtypes_and_queries() -> None:
             A[0, i * 2, 0] = 0.0
 
     queries.kernel()
-    assert seen == {"shape": (4, 8), "dtype": "float32", "scope": "shared", "align": (128, 32), "layout": True, "rank": 3,
+    assert seen == {"shape": (4, 8), "dtype": "float32", "scope": "shared", "align": (128, 32), "layout": True,
+                    "rank": 3,
                     "len": 4, "offset": 40}
     assert body(queries) == ["for i in 0 .. 2 * N // 2 by 1", "  A[0, i * 2, 0] = 0.0"]
 
