@@ -1,0 +1,36 @@
+"""``ptxspec lint``: every instruction of PTX files, operands included."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ptxspec.cli.common import FINE, VIOLATED, Json, Ptx, Toolkit, finish, line, put, put_all, read_text
+
+NAME = "lint"
+
+
+def command(
+    files: Annotated[list[str], typer.Argument(metavar="FILE.ptx...|-")],
+    sm: Annotated[str | None, typer.Option("--sm", metavar="SM", help="Target; default: the module's own.")] = None,
+    ptx: Ptx = None, toolkit: Toolkit = None, json: Json = False,
+) -> None:
+    """Judge PTX modules. Exit status 1 when the assembler would refuse a line."""
+    from ptxspec.ptx.lint import lint
+    failed = False
+    for name in files:
+        result = lint(read_text(name), "<stdin>" if name == "-" else name, sm=sm, ptx=ptx, toolkit=toolkit)
+        failed = failed or result.errors > 0
+        if json:
+            put_all(line(f.to_json()) for f in result.findings)
+            put(line({"summary": result.summary()}))
+            continue
+        put_all(f.diagnostic.render() + "\n" for f in result.findings)
+        counts = f"{result.instructions} instructions, {result.checked} checked, {result.errors} errors, " \
+                 f"{result.warnings} warnings"
+        put(f"{result.file}: {counts}")
+        if result.unknown_mnemonics:
+            most = sorted(result.unknown_mnemonics.items(), key=lambda item: (-item[1], item[0]))
+            put("  not in the database: " + ", ".join(f"{name} ({number})" for name, number in most[:20]))
+    finish(VIOLATED if failed else FINE)
