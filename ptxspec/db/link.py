@@ -35,11 +35,12 @@ class LinkedFloor:
 
 @dataclass(frozen=True)
 class LinkedFinding:
-    """A finding as it applies to one form; ``waives`` are indices into the form's rules."""
+    """A finding as it applies to one form; ``waives`` and ``floors`` are indices into the form's rules and floors."""
 
     spec: Finding
     when: Logic
     waives: tuple[int, ...]
+    floors: tuple[int, ...]
     admits: bool
     span: Span
 
@@ -174,8 +175,9 @@ class Linker:
                 when = self.condition(finding.when, form, None, ("findings", i), quiet=True)
                 del self.problems[before:]
                 waives = tuple(n for n, rule in enumerate(rules) if rule.spec.id in finding.waives)
-                if waives or form.id in finding.admits or finding.outcome != "accept":
-                    findings.append(LinkedFinding(finding, when, waives, form.id in finding.admits, span))
+                lowered = tuple(n for n, floor in enumerate(floors) if floor.spec.id and floor.spec.id in finding.waives)
+                if waives or lowered or form.id in finding.admits or finding.outcome != "accept":
+                    findings.append(LinkedFinding(finding, when, waives, lowered, form.id in finding.admits, span))
         return LinkedForm(form, self.entry.document.span(path), tuple(rules), tuple(floors), tuple(findings), path)
 
     def applies(self, names: tuple[str, ...] | None, form: Form, path: Path) -> bool:
@@ -280,8 +282,8 @@ def _findings(specs: Specs) -> list[Diagnostic]:
                 complain(f"there is no instruction `{mnemonic}`", "mnemonics", n)
                 continue
             for rule in finding.waives:
-                if rule not in {r.id for r in entry.spec.rules}:
-                    complain(f"`{mnemonic}` has no rule `{rule}`", "waives")
+                if rule not in {*(r.id for r in entry.spec.rules), *(f.id for f in entry.spec.floors)}:
+                    complain(f"`{mnemonic}` has no rule or floor `{rule}`", "waives")
             for form in finding.admits:
                 if not any(f.id == form and not f.documented for f in entry.spec.forms):
                     complain(f"`{mnemonic}` has no undocumented form `{form}`", "admits")

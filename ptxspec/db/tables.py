@@ -80,7 +80,7 @@ class Renderer:
         self.out.append(HEADER.format(source=entry.document.file, digest=entry.digest))
         self.out.append(
             "from ptxspec.forms.table import (FindingTable, FloorTable, FormTable, ObligationTable, OperandTable,\n"
-            "                                 RuleTable, SlotTable, StepTable, Table)\n"
+            "                                 RuleTable, SlotTable, StepTable, Table, ToleranceTable)\n"
         )
         for i, form in enumerate(self.instruction.forms):
             self.functions(i, form)
@@ -102,7 +102,14 @@ class Renderer:
         self.out.append("    },\n    names={")
         for (slot, value), bit in bits.bit.items():
             self.out.append(f"        {bit:#x}: ({slot!r}, {value!r}),")
-        self.out.append("    },\n    forms=(")
+        placed = {(s.name, w) for f in spec.forms for s in f.slots for w in s.placed}
+        self.out.append(f"    }},\n    placed={sum(bits.bit[pair] for pair in placed):#x},\n    tolerances=(")
+        for i, g in enumerate(self.specs.findings.findings):
+            if spec.mnemonic in g.mnemonics and (g.repeats or g.ignores or g.ignores_later):
+                line = self.specs.findings_document.span(("findings", i)).line
+                words = f"frozenset({sorted(g.repeats)!r}), frozenset({sorted(g.ignores)!r}), frozenset({sorted(g.ignores_later)!r}), {g.forms or ()!r}, {g.sm}"
+                self.out.append(f"        ToleranceTable({g.id!r}, {g.toolkits!r}, {words}, {g.manual!r}, {g.ptxas!r}, {g.advice!r}, {line}),")
+        self.out.append("    ),\n    forms=(")
         for i, form in enumerate(self.instruction.forms):
             self.form(i, form)
         self.out.append("    ),")
@@ -177,7 +184,7 @@ class Renderer:
         for finding in form.findings:
             g = finding.spec
             out(
-                f"                FindingTable({g.id!r}, {g.toolkits!r}, {holds(finding.when)}, {sum(1 << n for n in finding.waives):#x}, "
+                f"                FindingTable({g.id!r}, {g.toolkits!r}, {holds(finding.when)}, {sum(1 << n for n in finding.waives):#x}, {sum(1 << n for n in finding.floors):#x}, "
                 f"{finding.admits}, {g.outcome!r}, {g.context or ''!r}, {g.manual!r}, {g.ptxas!r}, {g.advice!r}, {finding.span.line}),"
             )
         out("            ),\n            operands=(")
@@ -196,7 +203,7 @@ class Renderer:
             line = document.span((*form.path, "obligations", n)).line
             b, to, space = obligation_fields(obligation, lets)
             out(
-                f"                ObligationTable({obligation.id!r}, {obligation.prove!r}, {obligation.at!r}, {b!r}, {to!r}, {space!r}, "
+                f"                ObligationTable({obligation.id!r}, {obligation.prove!r}, {obligation.at or ''!r}, {b!r}, {to!r}, {space!r}, "
                 f"{obligation.access or ''!r}, {holds(when)}, {line}),"
             )
         out("            ),\n        ),")
@@ -238,7 +245,7 @@ def vocabulary(specs: Specs, mnemonics: Iterable[str]) -> str:
     out = [
         HEADER.format(source="specs/vocabulary", digest=specs.shared_digest),
         "from ptxspec.forms.table import ToolkitTable, VocabularyTable\n",
-        f"MNEMONICS = {tuple(sorted(mnemonics))!r}\n",
+        f"MNEMONICS = {tuple(sorted(mnemonics))!r}\nDIGEST = {specs.digest!r}\n",
         "VOCABULARY = VocabularyTable(",
         "    types={",
     ]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from ptxspec.diagnostics import Diagnostic, Note, Span
 from ptxspec.forms import registry
 from ptxspec.forms.parse import Parsed, parse, spell, words_of
-from ptxspec.forms.table import FormTable, Table
+from ptxspec.forms.table import FormTable, Table, ToleranceTable
 from ptxspec.forms.target import Machine, machine, pair, text
 from ptxspec.forms.verdict import FindingRef, Floor, FormVerdict, Outcome, RuleRef
 
@@ -55,11 +55,13 @@ class Judgement:
     def findings(self) -> tuple[FindingRef, ...]:
         """Findings whose condition holds and whose effect shows."""
         if self.form is None:
-            return ()
+            table = self.parsed.table
+            used = _tolerated(table, self.opcode, self.machine, False)[1] if table and table.tolerances else ()
+            return tuple(FindingRef(t.id, t.manual, t.ptxas, t.advice, Span(FINDINGS_FILE, t.line)) for t in used)
         kit, mask = self.machine.toolkit, self.parsed.mask
         out = []
         for f in self.form.findings:
-            concerned = f.outcome != "accept" or f.admits or f.waives & self.broken
+            concerned = f.outcome != "accept" or f.admits or f.waives & self.broken or (f.floors and self.code == "F301")
             if concerned and kit in f.toolkits and (f.when is None or f.when(mask)):
                 out.append(FindingRef(f.id, f.manual, f.ptxas, f.advice, Span(FINDINGS_FILE, f.line)))
         return tuple(out)
@@ -76,7 +78,7 @@ class Judgement:
             return Diagnostic(
                 "F105",
                 f"the words of `{self.opcode}` are not in canonical order; write `{self.canonical()}`",
-                severity="warning",
+                severity="error" if self.parsed.misplaced else "warning",
             )
         if self.code == "F106":
             return Diagnostic(
@@ -170,7 +172,7 @@ def _reach(form: FormTable, mask: int, here: Machine) -> str:
 
 def _predict(form: FormTable, mask: int, broken: int, code: str, here: Machine, entry: bool) -> Outcome:
     """What the assembler does with this form, ``code`` being the floor's verdict."""
-    if not here.assembles or code:
+    if not here.assembles or (code and not _waived(form, mask, here)):
         return Outcome.REJECT
     admitted = form.documented
     for f in form.findings:
@@ -192,16 +194,54 @@ def _predict(form: FormTable, mask: int, broken: int, code: str, here: Machine, 
     return Outcome.ACCEPT
 
 
+def _waived(form: FormTable, mask: int, here: Machine) -> bool:
+    """Whether every floor that is not reached is one that the assembler does not apply here."""
+    waived = 0
+    for f in form.findings:
+        if f.floors and here.toolkit in f.toolkits and (f.when is None or f.when(mask)):
+            waived |= f.floors
+    for i, floor in enumerate(form.floors):
+        if not waived >> i & 1 and (floor.when is None or floor.when(mask)):
+            if floor.ptx > here.ptx or floor.sm > here.sm or (floor.only and here.name not in floor.only):
+                return False
+            if floor.until and here.ptx >= floor.until:
+                return False
+    return True
+
+
+def _tolerated(table: Table, opcode: str, here: Machine, entry: bool) -> tuple[Outcome, tuple[ToleranceTable, ...]]:
+    """What the assembler does with words that it reads over: the outcome of the opcode without them."""
+    words, kept, used = opcode.split(".")[1:], [table.mnemonic], []
+    for word in words:
+        for t in table.tolerances:
+            late = word in t.later and any(table.tokens.get(k) and table.names[table.tokens[k][0]][0] == "type" for k in kept)
+            here_too = here.toolkit in t.toolkits and here.sm >= t.sm
+            if here_too and (late or word in t.ignores or (word in t.repeats and word in kept)):
+                used.append(t)
+                break
+        else:
+            kept.append(word)
+    if not used:
+        return Outcome.REJECT, ()
+    rest = judge(".".join(kept), here, entry=entry)
+    if any(t.forms and rest.form not in t.forms for t in used):
+        return Outcome.REJECT, ()
+    return rest.ptxas, tuple(dict.fromkeys(used))
+
+
 def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
     """The verdict for one opcode. Never raises for any text. ``entry``: the code stands in a kernel."""
     parsed = parse(opcode)
     table = parsed.table
     if table is None or parsed.problem is not None:
         assert parsed.problem is not None
+        ptxas = Outcome.REJECT
+        if table is not None and table.tolerances:
+            ptxas = _tolerated(table, opcode, here, entry)[0]
         return FormVerdict(
             opcode,
             False,
-            Outcome.REJECT,
+            ptxas,
             parsed.problem.code,
             Judgement(opcode, parsed, here, None, 0, parsed.problem.code),
         )
@@ -230,6 +270,8 @@ def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
         outcome = Outcome.ACCEPT
         if not (rank <= 2 and here.assembles and not form.findings):
             outcome = _predict(form, mask, broken, late, here, entry)
+        if parsed.misplaced:
+            outcome = Outcome.REJECT
         if outcome or (outcome is Outcome.CRASH and ptxas is Outcome.REJECT):
             ptxas = outcome
         if rank < best_rank:

@@ -13,12 +13,14 @@ MAX_LENGTH = 400
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """``mask``: the words that were understood; ``in_order``: they stand in canonical order; ``problem``: why not all."""
+    """``mask``: the words that were understood; ``in_order``: they stand in canonical order; ``problem``: why not all;
+    ``misplaced``: out of an order that the assembler insists on."""
 
     table: Table | None
     mask: int
     in_order: bool
     problem: Diagnostic | None
+    misplaced: bool = False
 
 
 def parse(opcode: str) -> Parsed:
@@ -27,7 +29,7 @@ def parse(opcode: str) -> Parsed:
     table = registry.find(words[0]) if len(opcode) <= MAX_LENGTH else None
     if table is None:
         return Parsed(None, 0, False, _no_table(opcode, words[0]))
-    mask, last, in_order = 0, 0, True
+    mask, last, in_order, misplaced = 0, 0, True, False
     positions: dict[int, int] = {}
     for word in words[1:]:
         pair = table.tokens.get(word)
@@ -49,9 +51,10 @@ def parse(opcode: str) -> Parsed:
             return Parsed(table, mask, False, repeated(table, word, mask & slot))
         if bit < last:
             in_order = False
+            misplaced = misplaced or bool(bit & table.placed and mask > bit)
         mask |= bit
         last = bit
-    return Parsed(table, mask, in_order, None)
+    return Parsed(table, mask, in_order, None, misplaced)
 
 
 def _no_table(opcode: str, mnemonic: str) -> Diagnostic:

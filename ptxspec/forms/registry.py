@@ -56,6 +56,12 @@ def find(mnemonic: str) -> Table | None:
     return cast(Table, _module(mnemonic).TABLE) if mnemonic in mnemonics() else None
 
 
+@lru_cache(maxsize=1)
+def digest() -> str:
+    """Digest of all specs: vocabulary, findings and instructions."""
+    return cast(str, _module("_vocabulary").DIGEST)
+
+
 def table(mnemonic: str) -> Table:
     """The table of a mnemonic. Raises :class:`FormError` F002."""
     found = find(mnemonic)
@@ -75,5 +81,5 @@ def unknown_mnemonic(mnemonic: str) -> Diagnostic:
 
 def reset() -> None:
     """Forget loaded tables (tests that change ``PTXSPEC_TABLES``)."""
-    for cached in (vocabulary, mnemonics, find):
+    for cached in (vocabulary, mnemonics, find, digest):
         cached.cache_clear()

@@ -54,9 +54,28 @@ class FindingTable:
     toolkits: tuple[str, ...]
     when: Predicate | None
     waives: int
+    floors: int
     admits: bool
     outcome: str
     context: str
+    manual: str
+    ptxas: str
+    advice: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToleranceTable:
+    """What the assembler reads over in any form of the mnemonic: words written twice, words that it drops,
+    words that it drops behind a type."""
+
+    id: str
+    toolkits: tuple[str, ...]
+    repeats: frozenset[str]
+    ignores: frozenset[str]
+    later: frozenset[str]
+    forms: tuple[str, ...]
+    sm: int
     manual: str
     ptxas: str
     advice: str
@@ -126,7 +145,7 @@ class FormTable:
 @dataclass(frozen=True, slots=True)
 class Table:
     """One mnemonic. ``tokens``: word -> (bit, mask of its slot); ``shared``: words of several slots -> one pair for each
-    position; ``names``: bit -> (slot, word). ``overlap``: two forms may take one spelling."""
+    position; ``names``: bit -> (slot, word). ``placed``: bits of words that the assembler wants before those that follow them in canonical order."""
 
     mnemonic: str
     file: str
@@ -136,6 +155,8 @@ class Table:
     tokens: Mapping[str, tuple[int, int]]
     shared: Mapping[str, tuple[tuple[int, int], ...]]
     names: Mapping[int, tuple[str, str]]
+    placed: int
+    tolerances: tuple[ToleranceTable, ...]
     forms: tuple[FormTable, ...]
     accept: tuple[str, ...]
     reject: tuple[tuple[str, str], ...]

@@ -6,22 +6,29 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from ptxspec.spec.base import Name, Sentence, SpecModel
+from ptxspec.spec.base import Name, Sentence, SpecModel, Token
 from ptxspec.spec.condition import Condition
 
 
 class Finding(SpecModel):
     """One difference, as narrow as it was measured.
 
-    For spellings: ``waives`` (rules that the assembler does not apply where ``when`` holds), ``admits`` (forms that
+    For spellings: ``waives`` (rules and named floors that the assembler does not apply where ``when`` holds), ``admits`` (forms that
     the manual does not have), ``outcome: reject`` or ``crash`` (it refuses or breaks on what the manual allows).
+    ``repeats``: words that it takes twice; ``ignores``: words that it reads and drops; ``ignores_later``: words that it drops behind a type.
+    ``forms`` and ``sm``: these forms, and targets from this one on, for repeated and dropped words only.
     For operands: ``operands`` names the operand rule. ``context: entry``: seen in kernel code only.
     """
 
     id: Name
     mnemonics: tuple[Name, ...] = Field(min_length=1)
     when: Condition | None = None
+    forms: tuple[Name, ...] | None = None
+    sm: int = 0
     waives: tuple[Name, ...] = ()
+    repeats: tuple[Token, ...] = ()
+    ignores: tuple[Token, ...] = ()
+    ignores_later: tuple[Token, ...] = ()
     admits: tuple[Name, ...] = ()
     outcome: Literal["accept", "reject", "crash"] = "accept"
     operands: tuple[Name, ...] = ()
@@ -34,8 +41,10 @@ class Finding(SpecModel):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if self.outcome == "accept" and not (self.waives or self.admits or self.operands):
-            raise ValueError("an accepting finding needs waives, admits or operands")
+        if self.outcome == "accept" and not (
+            self.waives or self.admits or self.operands or self.repeats or self.ignores or self.ignores_later
+        ):
+            raise ValueError("an accepting finding needs waives, admits, repeats, ignores or operands")
         if self.outcome != "accept" and (self.waives or self.admits):
             raise ValueError("waives and admits belong to findings where the assembler accepts")
         return self

@@ -24,12 +24,16 @@ class Manual(SpecModel):
 
 
 class Slot(SpecModel):
-    """One dotted qualifier. ``optional`` may be left out; ``absent`` names what leaving it out means."""
+    """One dotted qualifier. ``optional`` may be left out; ``absent`` names what leaving it out means.
+
+    ``placed``: words that the assembler, which is otherwise free about order, wants before the words that follow them.
+    """
 
     name: Name
     values: tuple[Token, ...] = Field(min_length=1)
     optional: bool = False
     absent: Token | None = None
+    placed: tuple[Token, ...] = ()
 
     @property
     def required(self) -> bool:
@@ -87,8 +91,10 @@ class Rule(SpecModel):
 
 
 class Floor(SpecModel):
-    """Where ``when`` holds: the first PTX version and SM; ``only`` these targets; withdrawn at version ``until``."""
+    """Where ``when`` holds: the first PTX version and SM; ``only`` these targets; withdrawn at version ``until``.
+    ``id`` is for findings that waive the floor."""
 
+    id: Name | None = None
     when: Condition | None = None
     ptx: Version = "1.0"
     sm: int = 10

@@ -29,7 +29,7 @@ class Obligation(SpecModel):
 
     id: Name
     prove: Goal
-    at: Name
+    at: Name | None = None
     to: IntExpr = 0
     bytes: IntExpr = 0
     space: WordExpr = ""

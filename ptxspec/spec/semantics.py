@@ -150,12 +150,13 @@ class ConvertAddress(StepModel):
 
 
 class Barrier(StepModel):
-    """All threads of ``scope`` (or ``count`` of them) wait at barrier ``id``."""
+    """All threads of ``scope`` (or ``count`` of them) meet at barrier ``id``; ``phase``: they arrive, wait, or both."""
 
     do: Literal["barrier"]
     id: Value
     scope: Literal["cta", "warp", "cluster"]
     count: Value | None = None
+    phase: Literal["arrive", "wait", "both"] = "both"
 
 
 class Branch(StepModel):

@@ -3,7 +3,7 @@
 # mypy: ignore-errors
 
 from ptxspec.forms.table import (FindingTable, FloorTable, FormTable, ObligationTable, OperandTable,
-                                 RuleTable, SlotTable, StepTable, Table)
+                                 RuleTable, SlotTable, StepTable, Table, ToleranceTable)
 
 
 def _broken_0(m):
@@ -26,6 +26,9 @@ TABLE = Table(
     },
     names={
     },
+    placed=0x0,
+    tolerances=(
+    ),
     forms=(
         FormTable(
             id='exit', line=8, documented=True,

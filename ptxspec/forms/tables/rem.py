@@ -3,7 +3,7 @@
 # mypy: ignore-errors
 
 from ptxspec.forms.table import (FindingTable, FloorTable, FormTable, ObligationTable, OperandTable,
-                                 RuleTable, SlotTable, StepTable, Table)
+                                 RuleTable, SlotTable, StepTable, Table, ToleranceTable)
 
 
 def _broken_0(m):
@@ -38,6 +38,9 @@ TABLE = Table(
         0x10: ('type', 's32'),
         0x20: ('type', 's64'),
     },
+    placed=0x0,
+    tolerances=(
+    ),
     forms=(
         FormTable(
             id='rem', line=8, documented=True,

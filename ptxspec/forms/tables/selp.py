@@ -3,7 +3,7 @@
 # mypy: ignore-errors
 
 from ptxspec.forms.table import (FindingTable, FloorTable, FormTable, ObligationTable, OperandTable,
-                                 RuleTable, SlotTable, StepTable, Table)
+                                 RuleTable, SlotTable, StepTable, Table, ToleranceTable)
 
 
 def _broken_0(m):
@@ -50,6 +50,9 @@ TABLE = Table(
         0x200: ('type', 'f32'),
         0x400: ('type', 'f64'),
     },
+    placed=0x0,
+    tolerances=(
+    ),
     forms=(
         FormTable(
             id='selp', line=8, documented=True,

@@ -3,7 +3,7 @@
 # mypy: ignore-errors
 
 from ptxspec.forms.table import (FindingTable, FloorTable, FormTable, ObligationTable, OperandTable,
-                                 RuleTable, SlotTable, StepTable, Table)
+                                 RuleTable, SlotTable, StepTable, Table, ToleranceTable)
 
 
 def _broken_0(m):
@@ -32,6 +32,9 @@ TABLE = Table(
         0x2: ('type', 'b32'),
         0x4: ('type', 'b64'),
     },
+    placed=0x0,
+    tolerances=(
+    ),
     forms=(
         FormTable(
             id='shl', line=8, documented=True,
