@@ -139,17 +139,19 @@ class Reader(Statements):
         except PtxspecError as error:
             raise placed(error, self.span(arg.annotation)) from error
         except Exception as error:
-            self.refuse("K212", f"the type of `{arg.arg}` cannot be computed: {type(error).__name__}: {error}",
-                        arg.annotation)
+            said = str(error).replace("module 'ptxspec.lang.t'", "T")
+            self.refuse("K212", f"the type of `{arg.arg}` cannot be computed: {type(error).__name__}: {said}",
+                        arg.annotation, help="name types and dimensions that exist where the kernel is defined")
         if isinstance(kind, Tensor):
             return kind
         if isinstance(kind, DType) and (is_integer(kind.name) or is_float(kind.name) or kind.name == BOOL):
             return kind.name
+        source_text = self.frame.source.text(arg.annotation)
         for plain, ours in ((int, "int32"), (float, "float32"), (bool, "bool")):
             if kind is plain:
                 self.refuse("K212", f"`{arg.arg}` is annotated with Python's {plain.__name__}, which has no width",
                             arg.annotation, help=f"write {arg.arg}: T.{ours}")
-        self.refuse("K212", f"`{arg.arg}` is annotated with {kind!r}, which is no kernel type", arg.annotation,
+        self.refuse("K212", f"`{arg.arg}` is annotated with `{source_text}`, which is no kernel type", arg.annotation,
                     help="write T.Tensor(shape, dtype) for an array, T.int32, T.float32, ... for a number")
 
     def _check_dims(self, kernel: ir.Kernel) -> None:

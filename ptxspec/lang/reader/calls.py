@@ -105,7 +105,7 @@ class Calls(Expressions):
             self.refuse("K206", "kernels do not print", node, help="store the value into a tensor argument")
         if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
             args, function = [function.__self__, *args], function.__func__
-        if isinstance(function, FunctionType) and not function.__module__.startswith("ptxspec.") \
+        if isinstance(function, FunctionType) and not (function.__module__ or "").startswith("ptxspec.") \
                 and (kernel or _speaks_t(function)):
             return self._inline(function, args, kwargs, node)
         if not callable(function):
@@ -188,6 +188,8 @@ class Calls(Expressions):
         if involves_kernel(args):
             self.node = node
             return self.python(lambda: make_range(tuple(args), False, self.span(node)), node, "range")
+        if len(args) == 3 and args[2] == 0:
+            self.refuse("K210", "the step of a loop is zero", node)
         return self.python(lambda: range(*args), node, "range")  # type: ignore[call-overload]
 
     def b_min(self, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:

@@ -263,7 +263,7 @@ class Expressions(ReaderBase):
             return getattr(value, name)
         except AttributeError:
             known = [n for n in dir(value) if not n.startswith("_")]
-            owner = getattr(value, "__name__", type(value).__name__).replace("ptxspec.lang.t", "T", 1)
+            owner = getattr(value, "__name__", type(value).__name__).replace("ptxspec.lang.", "T.").removesuffix(".t")
             self.refuse("K214", f"`{owner}` has no attribute `{name}`", node, help=nearest(name, known))
         except PtxspecError as error:
             raise placed(error, self.span(node)) from error
@@ -329,6 +329,7 @@ class Expressions(ReaderBase):
         if isinstance(value, Expr):
             self.refuse("K216", "a kernel value cannot be iterated over", node,
                         help="loop with `for i in range(n):`")
+        self.node = node
         try:
             iterator = iter(value)  # type: ignore[call-overload]
         except TypeError:

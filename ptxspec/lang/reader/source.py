@@ -40,14 +40,15 @@ class Source:
         return ast.unparse(node)
 
 
-_known: dict[CodeType, Source] = {}
+#: By identity: code objects of equal text in different files are equal.
+_known: dict[int, tuple[CodeType, Source]] = {}
 
 
 def source_of(function: FunctionType, called_from: Span | None = None) -> Source:
     """The tree of ``function``; KernelError K200 when its source text is not to be had, K203 for a lambda."""
     code = function.__code__
-    if code in _known:
-        return _known[code]
+    if id(code) in _known:
+        return _known[id(code)][1]
     file, line = code.co_filename, code.co_firstlineno
     try:
         lines, first = inspect.getsourcelines(function)
@@ -70,5 +71,5 @@ def source_of(function: FunctionType, called_from: Span | None = None) -> Source
         refuse("K203", f"`{function.__name__}` is {what}, which kernels cannot be made of",
                called_from or Span(file, line), help="write a plain function with `def`")
     source = Source(file, statement, first, tuple(line.rstrip("\n") for line in lines))
-    _known[code] = source
+    _known[id(code)] = code, source
     return source
