@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ptxspec.proof.prove import prove
+    from ptxspec.proof.discharge import prove
     from ptxspec.proof.report import Counterexample, Obligation, Premises, ProofError, ProofReport
 
 __all__ = ["Counterexample", "Obligation", "Premises", "ProofError", "ProofReport", "prove"]
@@ -18,7 +18,7 @@ __all__ = ["Counterexample", "Obligation", "Premises", "ProofError", "ProofRepor
 
 def __getattr__(name: str) -> object:
     if name == "prove":
-        return import_module("ptxspec.proof.prove").prove
+        return import_module("ptxspec.proof.discharge").prove
     if name in __all__:
         return getattr(import_module("ptxspec.proof.report"), name)
     raise AttributeError(f"module 'ptxspec.proof' has no attribute {name!r}")

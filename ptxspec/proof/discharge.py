@@ -1,0 +1,149 @@
+"""``prove``: from a kernel to a report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from ptxspec.diagnostics import Diagnostic, Note
+from ptxspec.lang import ir
+from ptxspec.proof import cache, explain, remedy
+from ptxspec.proof.codes import code_of
+from ptxspec.proof.facts import Context
+from ptxspec.proof.goals import Aligned, Draft, Item, local_drafts
+from ptxspec.proof.limits import limit_drafts
+from ptxspec.proof.premises import premises_of
+from ptxspec.proof.registers import Defined, disjoint_draft
+from ptxspec.proof.report import VERDICTS, Obligation, ProofReport
+from ptxspec.proof.solver import RESOURCE_LIMIT, Answer, Session
+from ptxspec.proof.threads import concurrent_drafts
+from ptxspec.proof.tree import Access, steps
+from ptxspec.proof.walk import Walker
+from ptxspec.scalar.expr import Var
+
+
+class Traced(Protocol):
+    """Anything that can hand out its kernel, such as a ``@T.function``."""
+
+    def kernel(self) -> ir.Kernel:
+        """The typed kernel."""
+        ...
+
+
+def prove(kernel: ir.Kernel | Traced, sm: str = "sm_90", *, rlimit: int = RESOURCE_LIMIT,
+          use_cache: bool = True) -> ProofReport:
+    """Discharge every obligation of ``kernel`` for target ``sm``.
+
+    The answer is a report, never an exception, whatever the kernel does wrong; ``report.raise_if_bad()`` raises.
+    ``rlimit`` bounds the work of one query in Z3's own units, so that the outcome does not depend on the machine.
+    """
+    if not isinstance(kernel, ir.Kernel):
+        kernel = kernel.kernel()
+    started = time.perf_counter()
+    session = Session(rlimit=rlimit, cache=cache.open_cache(_digest()) if use_cache else None)
+    walker = Walker(kernel)
+    bases: dict[ir.Buffer, Var] = {}
+    drafts = local_drafts(walker.nodes, walker.threads, bases)
+    for step in steps(walker.nodes):
+        found = disjoint_draft(step)
+        if found is not None:
+            drafts.append(found)
+    drafts.extend(Defined(session).run(walker.nodes))
+    drafts.extend(concurrent_drafts(walker, session))
+    order = {id(s.statement): n for n, s in enumerate(steps(walker.nodes))}
+    drafts.sort(key=lambda d: order.get(id(d.statement), -1) if d.statement is not None else -1)
+    drafts = limit_drafts(kernel, walker, sm) + drafts
+    obligations = tuple(Resolver(session, walker, sm).resolve(d) for d in drafts)
+    verdict = next((v for v in VERDICTS if any(o.verdict == v for o in obligations)), "proved")
+    return ProofReport(kernel.name, sm, verdict, obligations, premises_of(kernel, walker),
+                       (time.perf_counter() - started) * 1e3, dict(session.statistics))
+
+
+def _digest() -> str:
+    try:
+        from ptxspec.forms.registry import digest
+    except ImportError:
+        return "none"
+    return str(digest())
+
+
+class Resolver:
+    """Decides drafts one by one."""
+
+    def __init__(self, session: Session, walker: Walker, sm: str) -> None:
+        self.session = session
+        self.walker = walker
+        self.sm = sm
+
+    def resolve(self, draft: Draft) -> Obligation:
+        """The obligation with its verdict and, unless proved, its diagnostic."""
+        started = time.perf_counter()
+        verdict, item, answer = self._decide(draft)
+        found = None
+        message = f"{draft.subject}: {draft.name}"
+        diagnostic: Diagnostic | None = None
+        reason = ""
+        if verdict == "refuted" and item is not None and answer is not None and answer.model is not None:
+            found = explain.counterexample(draft, item, answer.model, self.walker.threads)
+            help = remedy.remedies(draft, item, self.session, self.sm)
+            diagnostic = explain.diagnostic(draft, item, verdict, found, "", help)
+        elif verdict == "unknown" and item is not None:
+            reason = item.unknown or (answer.reason if answer is not None else "")
+            diagnostic = explain.diagnostic(draft, item, verdict, None, reason, remedy.for_unknown(draft, item))
+        elif verdict == "vacuous":
+            diagnostic = self._vacuous(draft)
+        if diagnostic is not None:
+            message = diagnostic.message
+        return Obligation(code_of(draft.name), draft.name, verdict, draft.where, draft.subject, message,
+                          (time.perf_counter() - started) * 1e3, found, diagnostic, reason,
+                          answer.how if answer is not None else "", draft.rule, len(draft.items),
+                          self._facts(draft) if verdict == "proved" else None)
+
+    def _decide(self, draft: Draft) -> tuple[str, Item | None, Answer | None]:
+        worst: tuple[str, Item | None, Answer | None] = ("proved", None, None)
+        for item in draft.items:
+            if item.unknown:
+                worst = ("unknown", item, None)
+                continue
+            answer = self.session.decide(item.claim, item.context)
+            if answer.verdict == "refuted":
+                return "refuted", item, answer
+            if answer.verdict == "unknown" and worst[0] == "proved":
+                worst = ("unknown", item, answer)
+            elif worst[0] == "proved" and answer.how != "normaliser":
+                worst = ("proved", None, answer)
+        context = draft.context
+        if context is not None and self.session.reachable(context) is False:
+            return "vacuous", None, None
+        return worst
+
+    def _vacuous(self, draft: Draft) -> Diagnostic:
+        context = draft.context
+        assert context is not None
+        from ptxspec.proof.formula import FALSE
+        core = self.session.core(FALSE, context) or context.facts()
+        notes = [Note("fact", f"{f.name}: {f.text}", f.span) for f in core]
+        empty = [v for v in self.walker.threads.ctaid if v.hi is not None and v.hi < 0]
+        if empty:
+            notes.append(Note("fact", "the grid has no blocks"))
+        what = "these premises contradict each other" if len(core) > 1 else "this never holds" if core else \
+            "no thread runs"
+        return Diagnostic(code_of(draft.name), f"{draft.subject} never runs, so {draft.name} says nothing: {what}",
+                          draft.where, notes=(*notes, Note("help", "remove the statement, or correct the premise")))
+
+    def _facts(self, draft: Draft) -> Callable[[], tuple[tuple[str, ...], tuple[str, ...]]]:
+        session = self.session
+
+        def compute() -> tuple[tuple[str, ...], tuple[str, ...]]:
+            used: dict[str, None] = {}
+            everything: dict[str, None] = {}
+            for item in draft.items:
+                for fact in item.context:
+                    everything[fact.name] = None
+                for fact in session.core(item.claim, item.context) or ():
+                    used[fact.name] = None
+            return tuple(used), tuple(n for n in everything if n not in used)
+        return compute
+
+

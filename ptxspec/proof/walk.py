@@ -1,0 +1,201 @@
+"""Building the proof tree of a kernel: facts along the path, and what each statement touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptxspec.diagnostics import Span
+from ptxspec.lang import ir
+from ptxspec.lang.locate import element_bytes, locate
+from ptxspec.proof import formula
+from ptxspec.proof.facts import Context, Fact
+from ptxspec.proof.tree import (
+    Access,
+    Branch,
+    Claimed,
+    Loop,
+    Node,
+    Registers,
+    Step,
+    Sync,
+    Threads,
+    threads_of,
+)
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, show
+
+
+class Walker:
+    """One kernel. ``nodes`` is the tree, ``base`` the facts of the launch."""
+
+    def __init__(self, kernel: ir.Kernel) -> None:
+        self.kernel = kernel
+        self.threads: Threads = threads_of(kernel)
+        self.base = self._launch_facts()
+        self.nodes = self._block(kernel.body, self.base)[0]
+
+    def _launch_facts(self) -> Context:
+        context = Context()
+        for k, var in enumerate(self.threads.ctaid):
+            grid = ix.index(self.kernel.launch.grid[k])
+            if grid.is_const:
+                continue
+            context = context.extend(Fact(
+                f"grid.{'xyz'[k]}", f"{var.name} < {show(self.kernel.launch.grid[k])} (grid size)",
+                formula.lt(var, grid), self.kernel.launch.span, "launch"))
+        return context
+
+    # -- statements -------------------------------------------------------------------------------------------
+
+    def _block(self, body: Sequence[ir.Statement], context: Context) -> tuple[tuple[Node, ...], Context]:
+        nodes: list[Node] = []
+        for statement in body:
+            if isinstance(statement, ir.Assume):
+                after = context.extend(Fact(f"assumption `{statement.text}`", statement.text, statement.condition,
+                                            statement.span, "assume"))
+                nodes.append(Claimed(statement, context, after))
+                context = after
+            else:
+                nodes.append(self._statement(statement, context))
+        return tuple(nodes), context
+
+    def _statement(self, statement: ir.Statement, context: Context) -> Node:
+        if isinstance(statement, ir.Apply):
+            return self._apply(statement, context)
+        if isinstance(statement, ir.Load):
+            return self._element(statement, statement.view, statement.index, "read", context)
+        if isinstance(statement, ir.Store):
+            return self._element(statement, statement.view, statement.index, "write", context)
+        if isinstance(statement, ir.For):
+            inside = context.extend(loop_fact(statement, context))
+            return Loop(statement, context, inside, self._block(statement.body, inside)[0])
+        if isinstance(statement, ir.If):
+            text = show(statement.condition)
+            yes = context.extend(Fact(f"`if {text}`", text, statement.condition, statement.span, "guard"))
+            no = context.extend(Fact(f"else of `if {text}`", f"not ({text})", formula.negate(statement.condition),
+                                     statement.span, "guard"))
+            return Branch(statement, context, yes, self._block(statement.then, yes)[0],
+                          no, self._block(statement.orelse, no)[0])
+        assert isinstance(statement, ir.Barrier)
+        return Sync(statement, context)
+
+    # -- scalar element access --------------------------------------------------------------------------------
+
+    def _element(self, statement: ir.Load | ir.Store, view: ir.View, index: tuple[Expr, ...], kind: str,
+                 context: Context) -> Step:
+        place = locate(view, index)
+        width = element_bytes(view.dtype)
+        verb = "read of" if kind == "read" else "write to"
+        what = f"{verb} {view.buffer.name}"
+        memory: tuple[Access, ...] = ()
+        registers: tuple[Registers, ...] = ()
+        if view.buffer.scope == "local":
+            registers = (Registers(view, kind, (place.byte,), width, (), place.axes, place.checks, context, statement, 0,
+                                   statement.span, what),)
+        else:
+            memory = (Access(view, kind, (place.byte,), width, (), place.checks, context, statement, 0, statement.span,
+                             what, width, index=tuple(ix.index(i) for i in index)),)
+        return Step(statement, context, context, memory, registers, typed_of(view, index))
+
+    # -- instructions -----------------------------------------------------------------------------------------
+
+    def _apply(self, apply: ir.Apply, outside: Context) -> Step:
+        context = outside
+        if apply.pred is not None:
+            text = show(apply.pred)
+            context = outside.extend(Fact(f"pred `{text}`", text, apply.pred, apply.span, "pred"))
+        group: list[Poly] = []
+        for axis in apply.group_axes:
+            place = self.threads.coordinate(axis)
+            group.append(place if place is not None else ix.ZERO)
+        free = tuple(Var(f"repeat {k}", "int32", "repeat", 0, extent - 1) if extent != 1 else None
+                     for k, extent in enumerate(apply.repeat))
+        repeat: list[Poly] = [ix.ZERO if v is None else ix.index(v) for v in free]
+        names = tuple(v for v in free if v is not None)
+        reads: list[Access] = []
+        writes: list[Access] = []
+        registers: list[Registers] = []
+        typed: list[Expr] = []
+        data = tuple(o for o in apply.use.operands if o.name != "policy")
+        for number, (operand, given) in enumerate(zip(data, apply.operands, strict=True)):
+            span = apply.operand_spans[number] if number < len(apply.operand_spans) else apply.span
+            if isinstance(given, Expr):
+                continue
+            typed.extend(typed_of(given, ()))
+            lead: list[Poly] = [*group, *repeat]
+            words = constant_extent(given.shape[-1])
+            places = [locate(given, [*lead, word]) for word in range(words)]
+            checks = places[0].checks if words == 1 else self._checks(given, lead, words)
+            width = element_bytes(given.dtype)
+            what = f"{operand.name} of {apply.use.opcode}"
+            if "address" in operand.kinds:
+                mine = [o for o in apply.use.obligations if o.at == operand.name]
+                kinds = {o.access for o in mine if o.access}
+                kind = "combine" if "combine" in kinds else "write" if "write" in kinds else "read"
+                align = max((o.to for o in mine if o.prove == "aligned"), default=1)
+                access = Access(given, kind, tuple(p.byte for p in places), width, names, checks, context, apply, number,
+                                span, what, align, {o.prove: o.span for o in mine}, tuple(lead))
+                (reads if kind == "read" else writes).append(access)
+            else:
+                slots = tuple(p.byte for p in places)
+                axes = places[0].axes if words == 1 or not places[0].axes else locate(
+                    given, [*lead, word_var(words)]).axes
+                for kind in (("read",) if operand.role == "in" else ("read", "write") if operand.role == "inout"
+                             else ("write",)):
+                    registers.append(Registers(given, kind, slots, width, names, axes, checks, context, apply, number,
+                                               span, what))
+        return Step(apply, context, outside, tuple(reads + writes), tuple(registers), tuple(typed))
+
+    def _checks(self, view: ir.View, lead: list[Poly], words: int) -> tuple[ir.BoundCheck, ...]:
+        return locate(view, [*lead, word_var(words)]).checks
+
+
+_words: dict[int, Var] = {}
+
+
+def word_var(words: int) -> Poly:
+    """The number of a word in an atom of ``words``, as an exact integer."""
+    if words not in _words:
+        _words[words] = Var("word", "int32", "word", 0, words - 1)
+    return ix.index(_words[words])
+
+
+def constant_extent(extent: Poly) -> int:
+    """The value of a static extent."""
+    if not extent.is_const:
+        raise ValueError(f"the extent {show(extent)} of an atom is not known")
+    return extent.const
+
+
+def typed_of(view: ir.View, index: Sequence[Expr]) -> tuple[Expr, ...]:
+    """The user's own index expressions in the steps of a view and in ``index``."""
+    found = [axis.start for step in view.steps if isinstance(step, ir.Sub) for axis in step.axes]
+    return tuple(e for e in [*found, *index] if not isinstance(e, (Const, Var)) and not (isinstance(e, Poly)
+                                                                                       and e.is_const))
+
+
+def loop_fact(loop: ir.For, context: Context) -> Fact:
+    """start <= v < stop, and v = start modulo the step, with machine meaning."""
+    var, start, stop, step = loop.var, loop.start, loop.stop, loop.step
+    parts: list[Expr] = [Op("le", (start, var), BOOL, loop.span), Op("lt", (var, stop), BOOL, loop.span)]
+    first, stride = context.exact(start), context.exact(step)
+    if first is not None and stride is not None:
+        if stride.is_const and stride.const > 1:
+            parts.append(formula.divides(stride.const, ix.sub(var, first)))
+        elif not stride.is_const:
+            trips = Var(f"trips of {var.name}", INDEX, "trip", 0, None)
+            parts.append(formula.eq(var, ix.add(first, ix.mul(stride, trips))))
+    bounds = show(stop) if isinstance(start, Const) and start.value == 0 else f"{show(start)}, {show(stop)}"
+    bounds += "" if isinstance(step, Const) and step.value == 1 else f", {show(step)}"
+    return Fact(f"loop {var.name}", f"{var.name} in range({bounds})", formula.conj(parts), loop.span, "loop", var, start)
+
+
+def operand_use_index(apply: ir.Apply, name: str) -> int:
+    """The position of the operand called ``name`` among the given ones; -1 for the cache policy."""
+    data = [o.name for o in apply.use.operands if o.name != "policy"]
+    return data.index(name) if name in data else -1
+
+
+def place_of(statement: ir.Statement) -> Span:
+    """Where the statement is written."""
+    return statement.span
