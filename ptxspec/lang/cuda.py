@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir, tile
@@ -36,9 +36,14 @@ class LaunchConfig:
     dynamic_smem_bytes: int = 0
     stream: int | None = None
     cooperative: bool = False
+    place: Span | None = field(default=None, init=False, repr=False, compare=False)
 
-    def resolve(self, span: Span) -> ir.Launch:
-        """The checked launch; KernelError K218 for sizes no device launches."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "place", where())
+
+    def resolve(self, entry: Span) -> ir.Launch:
+        """The checked launch of the device entry at ``entry``; KernelError K218 for sizes no device launches."""
+        span = self.place or entry
         grid = _three("grid", self.grid, span)
         block = _known("block", self.block, span)
         cluster = _known("cluster", 1 if self.cluster is None else self.cluster, span)

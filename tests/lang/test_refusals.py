@@ -236,9 +236,8 @@ APPLY = [
     ("K182", REGS + LD4 + "r, A.sub[0], pred=n)", None),
     ("K184", "r = T.alloc_local((32, 4), layout=rows)\nif tid < 3:\n    " + LD4 + 'r, A.sub[0:32], scope="warp")',
      None),
-    ("K184", "r = T.alloc_local((32, 4), layout=rows)\nfor i in range(tid):\n    " + LD4 + 'r, A.sub[0:32],
-     scope="warp")',
-     None),
+    ("K184", "r = T.alloc_local((32, 4), layout=rows)\nfor i in range(tid):\n    " + LD4
+     + 'r, A.sub[0:32], scope="warp")', None),
     ("K157", "r = T.alloc_local((4,), layout=TileLayout(S[4:1] + R[2:4]))\n" + LD4 + "r, A.sub[0])", "r"),
 ]
 
@@ -273,26 +272,14 @@ DECLARATIONS = [
     ("K217", kernel("tid = T.cuda.thread_idx()", launch=""), "T.cuda.thread_idx()"),
     ("K217", kernel("if n > 0:\n    T.device_entry(launch=T.cuda.LaunchConfig())", launch=""),
      "T.device_entry(launch=T.cuda.LaunchConfig())"),
-    ("K218", kernel("pass", launch="grid=1, block=2048"), "T.device_entry(launch=T.cuda.LaunchConfig(grid=1, "
-                                                          "block=2048))"),
-    ("K218", kernel("pass", launch="block=(32, 64)"), "T.device_entry(launch=T.cuda.LaunchConfig(block=(32, 64)))"),
-    ("K218", kernel("pass", launch="block=(1, 1, 128)"), "T.device_entry(launch=T.cuda.LaunchConfig(block=(1, 1, "
-                                                         "128)))"),
-    ("K218", kernel("pass", launch="block=n"), "T.device_entry(launch=T.cuda.LaunchConfig(block=n))"),
-    ("K218", kernel("pass", launch="grid=(1, 2, 3, 4)"), "T.device_entry(launch=T.cuda.LaunchConfig(grid=(1, 2, 3, "
-                                                         "4)))"),
-    ("K218", kernel("pass", launch="grid=-1"), "T.device_entry(launch=T.cuda.LaunchConfig(grid=-1))"),
-    ("K218", kernel("pass", launch="grid=(1, 70000)"), "T.device_entry(launch=T.cuda.LaunchConfig(grid=(1, 70000)))"),
-    ("K218", kernel("pass", launch="grid=3, cluster=2"), "T.device_entry(launch=T.cuda.LaunchConfig(grid=3, "
-                                                         "cluster=2))"),
-    ("K218", kernel("pass", launch="grid=1.5"), "T.device_entry(launch=T.cuda.LaunchConfig(grid=1.5))"),
-    ("K218", kernel("pass", launch="dynamic_smem_bytes=-1"),
-     "T.device_entry(launch=T.cuda.LaunchConfig(dynamic_smem_bytes=-1))"),
     ("K217", kernel("pass", launch=""), None),
     ("K223", kernel("pass", "A: T.Tensor((M * M,))"), None),
-    ("K223", kernel("pass", "A: T.Tensor((4,))", launch="grid=M"),
-     "T.device_entry(launch=T.cuda.LaunchConfig(grid=M))"),
-]
+    ("K223", kernel("pass", "A: T.Tensor((4,))", launch="grid=M"), "T.cuda.LaunchConfig(grid=M)"),
+] + [("K218", kernel("pass", launch=sizes), f"T.cuda.LaunchConfig({sizes})") for sizes in (
+    "grid=1, block=2048", "block=(32, 64)", "block=(1, 1, 128)", "block=n", "grid=(1, 2, 3, 4)", "grid=-1",
+    "grid=(1, 70000)", "grid=3, cluster=2", "grid=1.5", "dynamic_smem_bytes=-1", "grid=8, cluster=(4, 4, 4)", "block=0",
+    "grid=T.float32(1)",
+)] + [("K218", kernel("pass", launch="") + "    T.device_entry(launch=3)\n", "T.device_entry(launch=3)")]
 
 
 @pytest.mark.parametrize(("code", "text", "at"), DECLARATIONS)
