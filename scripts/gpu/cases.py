@@ -81,8 +81,8 @@ def group(width: int, lanes: int) -> str:
 
 
 def crashes(operand: OperandUse) -> bool:
-    """Float lanes stored from .b128 registers: the assembler takes the line and then dies (C7907, nvJitLink 13.5)."""
-    return operand.type[0] == "f" and operand.lanes > 1
+    """Floats stored from .b128 registers: the assembler takes the line and then dies (13.0: killed; 13.5: C7907)."""
+    return operand.type[0] == "f"
 
 
 def fitting(operand: OperandUse, number: int) -> list[int]:
