@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from ptxspec.diagnostics import Diagnostic, LaunchError, Note, Span
 from ptxspec.lang.ir import Buffer, Kernel
 from ptxspec.layout import TileLayout
@@ -20,9 +18,6 @@ from ptxspec.scalar.evaluate import Unknown, evaluate
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Expr, Poly, Var, int_range, is_float, is_integer, show
 
 from .arrays import ArrayView
-
-if TYPE_CHECKING:
-    from .emit import Parameter
 
 Env = dict[Expr, int]
 
@@ -215,13 +210,13 @@ def layout_strides(buffer: Buffer, env: Env) -> tuple[int, ...] | None:
         return None
 
 
-def check_alignment(parameter: Parameter, buffer: Buffer, address: int, problems: list[Problem]) -> None:
-    """R307: the base alignment that proved accesses rest on."""
-    if parameter.align > 1 and address % parameter.align:
+def check_alignment(align: int, buffer: Buffer, address: int, problems: list[Problem]) -> None:
+    """R307: the base alignment in bytes that the proofs and the widest access rest on."""
+    if align > 1 and address % align:
         problems.append(Problem(
             "R307", f"`{buffer.name}` starts at an address that its widest access does not allow", buffer.span,
-            (*expected("alignment", f"{parameter.align} bytes",
-                       f"an address that is {address % parameter.align} bytes past a multiple of {parameter.align}"),
+            (*expected("alignment", f"{align} bytes",
+                       f"an address that is {address % align} bytes past a multiple of {align}"),
              Note("help", "pass an array that owns its memory, or use narrower accesses in the kernel"))))
 
 

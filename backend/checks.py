@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ptxspec.diagnostics import Note, PtxspecError
 from ptxspec.lang.ir import Buffer, Kernel
@@ -24,7 +25,10 @@ from .binding import (
     scalar_value,
 )
 from .emit import Module
-from .facts import failed_assumptions, grid_of, written_parameters
+from .facts import failed_assumptions, failed_conditions, grid_of, written_parameters
+
+if TYPE_CHECKING:
+    from ptxspec.proof import Premises
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,9 @@ _Accepted = tuple[str, Env, tuple[int, int, int], dict[Var, int]]
 class HostChecks:
     """Checks calls of one module."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, premises: Premises | None = None) -> None:
         self.module = module
+        self.premises = premises
         self.kernel: Kernel = module.kernel
         self.written = written_parameters(module.kernel)
         self._accepted: dict[object, _Accepted] = {}
@@ -112,10 +117,13 @@ class HostChecks:
                 view = views[source]
                 check_strides(source, view, env, problems)
                 if view.size:
-                    check_alignment(parameter, source, place(view), problems)
+                    proved_with = self.premises.alignments.get(source.name, 1) if self.premises else 1
+                    check_alignment(max(parameter.align, proved_with), source, place(view), problems)
             elif source not in scalars:
                 dims[source] = evaluate(source, env)
-        problems.extend(Problem(d.code, d.message, d.span, d.notes) for d in failed_assumptions(kernel, env))
+        launch = self.premises.launch if self.premises else ()
+        broken = failed_assumptions(kernel, env) + failed_conditions(kernel, launch, env)
+        problems.extend(Problem(d.code, d.message, d.span, d.notes) for d in broken)
         raise_problems(problems)
         return device, env, grid_of(kernel, env), dims
 

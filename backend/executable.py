@@ -41,7 +41,7 @@ class Executable:
         self.target = module.target
         self.simulated = simulated
         self.last_run: RunResult | None = None
-        self._checks = HostChecks(module)
+        self._checks = HostChecks(module, None if report is None else report.premises)
         self._cubin: Cubin | None = None
         self._loaded: dict[int, DeviceKernel] = {}
         self._prepared: dict[tuple[int, tuple[int, int, int]], PreparedLaunch] = {}

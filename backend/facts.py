@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from ptxspec.diagnostics import Diagnostic, LaunchError, Note
 from ptxspec.lang.ir import Apply, Assume, Buffer, For, If, Kernel, Statement, Store, View
@@ -61,6 +61,23 @@ def failed_assumptions(kernel: Kernel, env: Mapping[Expr, int]) -> list[Diagnost
             values = ", ".join(f"{v.name} = {env[v]}" for v in names)
             out.append(Diagnostic("R309", f"the assumption `{assume.text}` does not hold for these arguments",
                                   assume.span, notes=(Note("fact", values),) if values else ()))
+    return out
+
+
+def failed_conditions(kernel: Kernel, conditions: Sequence[tuple[str, Expr]], env: Mapping[Expr, int]) -> list[Diagnostic]:
+    """R314 for every launch condition of the proofs that does not hold here."""
+    out: list[Diagnostic] = []
+    for text, condition in conditions:
+        try:
+            holds = bool(evaluate(condition, env))
+        except Unknown as reason:
+            out.append(Diagnostic("R314", f"the launch condition `{text}` cannot be evaluated: {reason}",
+                                  kernel.launch.span))
+            continue
+        if not holds:
+            values = ", ".join(f"{v.name} = {env[v]}" for v in variables(condition) if v in env)
+            out.append(Diagnostic("R314", f"the proofs need `{text}`, which does not hold for this launch",
+                                  kernel.launch.span, notes=(Note("fact", values),) if values else ()))
     return out
 
 

@@ -57,10 +57,24 @@ class Addresses:
         base = self.base(buffer)
         if runtime.is_const:
             return base
-        found = self.context.cached(("address", buffer, runtime), runtime, "b64",
-                                    lambda register: self.indices.sum64(runtime, base, register))
+        found = self.context.scope.find(("address", buffer, runtime))
+        if found is None:
+            outer, inner = self._by_level(runtime)
+            start = base if outer.is_const else self._global(buffer, outer)
+            found = self.context.cached(("address", buffer, runtime), runtime, "b64",
+                                        lambda register: self.indices.sum64(inner, start, register))
         assert isinstance(found, Register)
         return found
+
+    def _by_level(self, runtime: Poly) -> tuple[Poly, Poly]:
+        """Terms known further out, and those of the innermost scope: the former are summed before the loop."""
+        levels = self.context.levels
+        if levels.of(runtime) == 0:
+            return Poly(0, ()), runtime
+        by_term = [(levels.of(Poly(0, ((m, 1),))), (m, c)) for m, c in runtime.terms]
+        most = max(level for level, _ in by_term)
+        return (Poly(0, tuple(t for level, t in by_term if level < most)),
+                Poly(0, tuple(t for level, t in by_term if level == most)))
 
     def _window(self, buffer: Buffer, symbol: Symbol, runtime: Poly) -> Register:
         """Shared and local memory: 32-bit addresses (both windows are smaller than 4 GiB)."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from ptxspec.forms.use import OperandUse
 from ptxspec.lang.ir import Apply, Buffer, For, If, Kernel, Load, Located, Statement, Store, Sub, View
+from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, Expr, Var
 
 from .statics import free
@@ -96,6 +98,7 @@ class Analysis:
     slot_bits: dict[Buffer, int] = field(default_factory=dict)
     copied: set[Load] = field(default_factory=set)
     alignment: dict[Buffer, int] = field(default_factory=dict)
+    weight: dict[For, int] = field(default_factory=dict)
 
 
 def facts(statement: Statement, memo: dict[int, Facts]) -> Facts:
@@ -176,6 +179,23 @@ def alignments(kernel: Kernel, analysis: Analysis) -> None:
             _widen(analysis, statement.view.buffer, BITS[statement.view.dtype] // 8)
 
 
+def weigh(statements: Sequence[Statement], analysis: Analysis) -> int:
+    """Rough count of instructions in ``statements``, kept for every loop's body (a loop of runtime bounds is never
+    small)."""
+    total = 0
+    for statement in statements:
+        if isinstance(statement, Apply):
+            total += prod(statement.repeat)
+        elif isinstance(statement, For):
+            inner = analysis.weight[statement] = weigh(statement.body, analysis) + 1
+            bounds = [ix.index(e) for e in (statement.start, statement.stop, statement.step)]
+            known = all(b.is_const for b in bounds)
+            total += inner * len(range(*(b.const for b in bounds))) if known else 1000
+        else:
+            total += 1 + sum(weigh(inner, analysis) for inner in nested(statement))
+    return total
+
+
 def _widen(analysis: Analysis, buffer: Buffer, size: int) -> None:
     analysis.alignment[buffer] = max(analysis.alignment.get(buffer, 1), size)
 
@@ -199,4 +219,4 @@ def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[L
 
 
 __all__ = ["Analysis", "alignments", "bound", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands", "nested",
-           "register_operands", "slot_widths"]
+           "register_operands", "slot_widths", "weigh"]

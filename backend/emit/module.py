@@ -13,7 +13,7 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Expr, Poly, Var
 
 from . import header
-from .analysis import Analysis, alignments, bound, every, mark_copies, mark_unrolled, slot_widths
+from .analysis import Analysis, alignments, bound, every, mark_copies, mark_unrolled, slot_widths, weigh
 from .applies import Placement
 from .code import Line
 from .context import Context, Resolve, Select
@@ -89,6 +89,7 @@ class _Emission:
         analysis = Analysis()
         slot_widths(kernel, analysis)
         alignments(kernel, analysis)
+        weigh(kernel.body, analysis)
         self.analysis = analysis
         placements = self._placements()
         mark_unrolled(kernel, analysis, {

@@ -27,6 +27,10 @@ from .types import ARITHMETIC, VALUE_CLASS
 #: More instructions than this in one kernel is taken for a loop unrolled by mistake.
 MOST_INSTRUCTIONS = 200_000
 
+#: A loop of constant bounds with at most this many instructions over all iterations is written out: constants then
+#: go into the instructions' offsets and the counter disappears.
+SMALL_LOOP = 32
+
 
 class Statements:
     """Walks a kernel's body. ``placements`` holds, by ``id`` of the statement, where its operands lie."""
@@ -101,7 +105,7 @@ class Statements:
             values = range(*(c or 0 for c in constants))
             if not values:
                 return
-            if loop in self.analysis.unrolled or len(values) == 1:
+            if loop in self.analysis.unrolled or len(values) * self.analysis.weight[loop] <= SMALL_LOOP:
                 self._unrolled(loop, values)
                 return
         elif loop in self.analysis.unrolled:

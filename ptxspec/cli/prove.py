@@ -27,7 +27,7 @@ def command(
     for kernel in kernels(place):
         report = prove(kernel, sm=sm)
         reports.append(report)
-        put(line(render.data(report)) if json else render.text(report))
+        put(line(report.to_json()) if json else render.text(report))
         if replay:
             render.replay(kernel, report, sm)
         if report.verdict == "refuted":
