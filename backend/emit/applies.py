@@ -16,6 +16,7 @@ from .addresses import Addresses
 from .analysis import bound
 from .context import Context
 from .elements import Elements
+from .folding import folded, recombined
 from .scalars import Scalars
 from .slots import Slots
 from .statics import Split
@@ -36,12 +37,13 @@ class Placement:
     repeats: tuple[Var, ...]
     word: Var
     words: int
+    indices: tuple[Expr, ...] = ()
     split: Split | None = None
 
     @staticmethod
-    def element(view: View, located: Located) -> Placement:
-        """The place of one element of scalar code."""
-        return Placement(view, None, located, (), _WORD, 1)
+    def element(view: View, located: Located, indices: tuple[Expr, ...]) -> Placement:
+        """The place of one element of scalar code; ``indices`` are the typed expressions that lead there."""
+        return Placement(view, None, located, (), _WORD, 1, indices)
 
 
 class Applies:
@@ -66,7 +68,7 @@ class Applies:
         for placement in placements.values():
             repeats = placement.repeats
             if placement.split is None:
-                placement.split = Split(self.offset(placement), context.static | {*placement.repeats, placement.word})
+                placement.split = self.split(placement, context.static | {*placement.repeats, placement.word})
         fixed = self._fixed(apply, placements)
         env = dict(context.env)
         names = [r.uid for r in repeats]
@@ -86,6 +88,11 @@ class Applies:
         if self.elements.in_registers(placement.view):
             return ix.add(ix.scale(located.slot, BITS[buffer.dtype] // 8), located.slot_byte)
         return located.byte
+
+    def split(self, placement: Placement, known: frozenset[Var]) -> Split:
+        """The operand's offset, ready to be evaluated for each repeat."""
+        offset = recombined(self.offset(placement))
+        return Split(folded(offset, placement.indices, known, self.context.levels), known)
 
     def _guard(self, pred: Expr | None) -> Guard | None | bool:
         """The guard; None without one, False where the predicate is known to be false."""

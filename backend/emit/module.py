@@ -13,7 +13,17 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Expr, Poly, Var
 
 from . import header
-from .analysis import Analysis, alignments, bound, every, mark_copies, mark_unrolled, slot_widths, weigh
+from .analysis import (
+    Analysis,
+    alignments,
+    bound,
+    every,
+    mark_copies,
+    mark_unrolled,
+    slot_widths,
+    view_expressions,
+    weigh,
+)
 from .applies import Placement
 from .code import Line
 from .context import Context, Resolve, Select
@@ -128,11 +138,13 @@ class _Emission:
                         words = _words(operand)
                         word = Var("w", INDEX, "word", 0, max(words - 1, 1))
                         index = [*group, *map(ix.index, repeats), ix.index(word) if words > 1 else ix.ZERO]
-                        places[position] = Placement(operand, use, self._locate(operand, index), repeats, word, words)
+                        places[position] = Placement(operand, use, self._locate(operand, index), repeats, word, words,
+                                                     tuple(view_expressions(operand)))
                 found[id(statement)] = places
             elif isinstance(statement, (Load, Store)):
                 located = self._locate(statement.view, list(statement.index))
-                found[id(statement)] = {0: Placement.element(statement.view, located)}
+                leads = (*statement.index, *view_expressions(statement.view))
+                found[id(statement)] = {0: Placement.element(statement.view, located, leads)}
         return found
 
     def _group(self, name: str) -> Poly:

@@ -21,7 +21,6 @@ from .machine import machine_bounds
 from .scalars import Scalars
 from .scopes import Scope
 from .slots import Slots
-from .statics import Split
 from .types import ARITHMETIC, VALUE_CLASS
 
 #: More instructions than this in one kernel is taken for a loop unrolled by mistake.
@@ -75,7 +74,7 @@ class Statements:
         context = self.context
         placement = self.placements[id(statement)][0]
         if placement.split is None:
-            placement.split = Split(self.applies.offset(placement), context.static)
+            placement.split = self.applies.split(placement, context.static)
         runtime, constant = placement.split.at(context.env)
         if not self.elements.in_registers(statement.view):
             if isinstance(statement, Load):
