@@ -89,7 +89,7 @@ def assembler_rate(count: int) -> tuple[float, str] | None:
         assemble("\n".join([*head, lines[0], "    ret;", "}", ""]), "sm_90")
         begun = time.perf_counter()
         cubin = assemble(text, "sm_90")
-        return count / (time.perf_counter() - begun), f"{cubin.tool} {cubin.version}"
+        return count / (time.perf_counter() - begun), f"{cubin.tool.kind} {cubin.version}"
     except AssembleError:
         return None
 
@@ -107,11 +107,15 @@ def run(result: Result, quick: bool) -> None:
     result.add(f"check of {few:,} spellings, each once a round", _calls(opcodes) * 1e6, "us each", budget=5.0,
                note=f"{legal / few:.0%} legal; verdicts may be remembered from the round before")
     bulk = spellings(many, seed + 1)
+    right = [opcode for opcode in bulk if db.check(opcode, sm="sm_90").legal]
     assembler = assembler_rate(2_000 if quick else 20_000)
     rate = many / _bulk(bulk)
     result.add(f"check - of {many:,} lines ({len(set(bulk)):,} different)", rate, "opcodes/s", lower=False,
                budget=None if quick else 200_000.0,
                against=assembler[1] if assembler else "an assembler", other=assembler[0] if assembler else None)
+    result.add(f"check - of the {len(right):,} legal ones among them", len(right) / _bulk(right), "opcodes/s",
+               against=assembler[1] if assembler else "an assembler", other=assembler[0] if assembler else None,
+               lower=False)
     legal_forms = list(itertools.islice(db.forms("ld", sm="sm_90"), few * 5))
     different = list(dict.fromkeys(form.opcode for form in legal_forms))
     first = _bulk(different)

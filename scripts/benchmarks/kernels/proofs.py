@@ -1,6 +1,9 @@
 # ruff: noqa: N803
 """Kernels whose size is a parameter, for showing what proof time does and does not depend on."""
 
+import importlib.util
+from pathlib import Path
+
 from ptxspec import T
 
 
@@ -44,18 +47,32 @@ def looped(trips: int):
     return loop_copy
 
 
-def applies(count: int):
-    """``count`` loads and as many stores, each its own apply."""
-    @T.function
-    def many_applies(
-        A: T.Tensor((count, 64, 4), "float32", align=16),
-        B: T.Tensor((count, 64, 4), "float32", align=16),
-    ):
-        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
-        tid = T.cuda.thread_idx("x")
-        registers = T.alloc_local((4,), "float32", layout="default")
-        for k in T.unroll(count):
-            T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[k, tid, :])
-            T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[k, tid, :], registers)
+_APPLIES = """
+from ptxspec import T
 
-    return many_applies
+@T.function
+def many_applies(
+    A: T.Tensor(({count}, 64, 4), "float32", align=16),
+    B: T.Tensor(({count}, 64, 4), "float32", align=16),
+):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    registers = T.alloc_local((4,), "float32", layout="default")
+"""
+
+
+def applies(count: int, folder: Path):
+    """``count`` loads and as many stores, each an apply written out (so the kernel comes from a file in ``folder``)."""
+    path = folder / f"applies_{count}.py"
+    if not path.exists():
+        lines = [_APPLIES.format(count=count)]
+        for k in range(count):
+            lines.append(f'    T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[{k}, tid, :])\n')
+            lines.append(f'    T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[{k}, tid, :], registers)\n')
+        path.write_text("".join(lines))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.many_applies
