@@ -1,8 +1,13 @@
-# ruff: noqa: N806
 """Kernels in Warp's language for the comparisons; each maker returns a function that enqueues one launch.
 
 Everything goes on the legacy default stream, where the timing events are.
 """
+
+import functools
+import importlib.util
+import sys
+import tempfile
+from pathlib import Path
 
 import warp as wp
 
@@ -76,37 +81,33 @@ def plain_launch(a, b):
                              stream=device.null_stream)
 
 
-_MADE = {}
+_TILES = """
+import warp as wp
+
+@wp.kernel(enable_backward=False, grid_stride={grid_stride})
+def copy_tiles(a: wp.array(dtype=wp.{dtype}, ndim={rank}), b: wp.array(dtype=wp.{dtype}, ndim={rank})):
+    {index} = wp.tid()
+    t = wp.tile_load(a, shape={shape}, offset={offset}, storage="{storage}", bounds_check={checked}, aligned={aligned})
+    wp.tile_store(b, t, offset={offset}, bounds_check={checked}, aligned={aligned})
+"""
 
 
+@functools.cache
 def _tile_kernel(dtype, shape, storage, checked, aligned, grid_stride):
-    """A tile copy in its own module, so that options do not meet."""
-    key = (dtype, shape, storage, checked, aligned, grid_stride)
-    if key in _MADE:
-        return _MADE[key]
-    SHAPE, STORAGE, CHECKED, ALIGNED = shape, storage, checked, aligned
-    options = {"enable_backward": False, "grid_stride": grid_stride}
-    if len(shape) == 2:
-
-        @wp.kernel(module="unique", module_options=options, enable_backward=False)
-        def copy_tiles(a: wp.array2d(dtype=dtype), b: wp.array2d(dtype=dtype)):
-            i, j = wp.tid()
-            t = wp.tile_load(
-                a, shape=SHAPE, offset=(i * SHAPE[0], j * SHAPE[1]), storage=STORAGE, bounds_check=CHECKED,
-                aligned=ALIGNED,
-            )
-            wp.tile_store(b, t, offset=(i * SHAPE[0], j * SHAPE[1]), bounds_check=CHECKED, aligned=ALIGNED)
-
-    else:
-
-        @wp.kernel(module="unique", module_options=options, enable_backward=False)
-        def copy_tiles(a: wp.array(dtype=dtype), b: wp.array(dtype=dtype)):
-            i = wp.tid()
-            t = wp.tile_load(a, shape=SHAPE[0], offset=i * SHAPE[0], storage=STORAGE, bounds_check=CHECKED)
-            wp.tile_store(b, t, offset=i * SHAPE[0], bounds_check=CHECKED)
-
-    _MADE[key] = copy_tiles
-    return copy_tiles
+    """A tile copy in a module of its own, written to a file because Warp reads its kernels' source."""
+    names = "ijkl"[: len(shape)]
+    offset = ", ".join(f"{name} * {extent}" for name, extent in zip(names, shape, strict=True))
+    text = _TILES.format(
+        grid_stride=grid_stride, dtype=dtype, rank=len(shape), index=", ".join(names), shape=tuple(shape),
+        offset=f"({offset},)", storage=storage, checked=checked, aligned=aligned,
+    )
+    path = Path(tempfile.mkdtemp()) / f"warp_tiles_{abs(hash(text))}.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module.copy_tiles
 
 
 DTYPES = {"float32": wp.float32, "float16": wp.float16, "uint8": wp.uint8, "vec3": wp.vec3, "float64": wp.float64}
@@ -114,7 +115,7 @@ DTYPES = {"float32": wp.float32, "float16": wp.float16, "uint8": wp.uint8, "vec3
 
 def tiles(a, b, dtype, shape, storage, checked, aligned=False, grid_stride=True, block=BLOCK):
     """Tile copy of torch tensors; partial tiles are covered by rounding the number of tiles up."""
-    kernel = _tile_kernel(DTYPES[dtype], shape, storage, checked, aligned, grid_stride)
+    kernel = _tile_kernel(dtype, tuple(shape), storage, checked, aligned, grid_stride)
     views = [wp.from_torch(x, dtype=DTYPES[dtype]) for x in (a, b)]
     dim = tuple(-(-extent // tile) for extent, tile in zip(views[0].shape, shape, strict=True))
     return _recorded(kernel, dim, views, block, tiled=True)
