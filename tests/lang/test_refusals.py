@@ -99,7 +99,7 @@ LANGUAGE = [
     ("K208", "x = LOOKUP[9]", "LOOKUP[9]"),
     ("K208", "x = 1 + 'a'", "1 + 'a'"),
     ("K208", "x = 1 // 0", "1 // 0"),
-    ("K208", "thing()", "thing()"),
+    ("K206", "thing()", "thing()"),
     ("K209", "endless(n)", "endless(x)"),
     ("K210", "for i in range(0, 4, 0):\n    pass", "range(0, 4, 0)"),
     ("K210", "for i in range(0, n, 0):\n    pass", "range(0, n, 0)"),

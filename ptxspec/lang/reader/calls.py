@@ -83,6 +83,8 @@ class Calls(Expressions):
 
     def call(self, function: object, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:
         """The result of ``function(*args, **kwargs)``."""
+        if isinstance(function, (Expr, TensorView)) or not callable(function) and not isinstance(function, LocalFunction):
+            self.refuse("K206", f"{_a(function)} cannot be called", node)
         name = _name(function)
         if isinstance(function, functools.partial):
             return self.call(function.func, [*function.args, *args], {**function.keywords, **kwargs}, node)
@@ -95,8 +97,6 @@ class Calls(Expressions):
         if getattr(function, "ptxspec_kernel", False):
             self.refuse("K206", f"`{name}` is a kernel; a kernel cannot be called from a kernel", node,
                         help="move the shared part into a plain function and call it from both")
-        if isinstance(function, (Expr, TensorView)):
-            self.refuse("K206", "this value cannot be called", node)
         kernel = involves_kernel(args) or involves_kernel(kwargs)
         known = _BUILTINS.get(function) if _hashable(function) else None
         if known is not None and (kernel or function is range):
@@ -108,8 +108,7 @@ class Calls(Expressions):
         if isinstance(function, FunctionType) and not (function.__module__ or "").startswith("ptxspec.") \
                 and (kernel or _speaks_t(function)):
             return self._inline(function, args, kwargs, node)
-        if not callable(function):
-            self.refuse("K208", f"{type(function).__name__} {function!r} cannot be called", node)
+        assert callable(function)
         if isinstance(owner, (list, dict, set)):
             if self.frame.depth and getattr(function, "__name__", "") not in _READING:
                 self.refuse("K220", f"`{name}` changes a Python object inside a kernel branch or loop, where it would "
@@ -262,6 +261,16 @@ _BUILTINS: dict[object, _Handler] = {
 
 def _hashable(value: object) -> bool:
     return type(value).__hash__ is not None and not isinstance(value, (ElementRef, TensorView, functools.partial))
+
+
+def _a(value: object) -> str:
+    """What ``value`` is, in words."""
+    if isinstance(value, Expr):
+        return "a kernel value"
+    if isinstance(value, TensorView):
+        return f"the tensor `{value.ir.buffer.name}`"
+    return f"{type(value).__name__} {value!r}" if isinstance(value, (int, float, str, tuple)) \
+        else f"an object of type {type(value).__name__}"
 
 
 def _name(function: object) -> str:
