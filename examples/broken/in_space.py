@@ -1,12 +1,15 @@
-"""Refused (in-space): a global array is handed to a shared-memory store."""
+"""A shared-memory load whose address points at a global tensor."""
 
 from ptxspec import T
 
 
 @T.function
-def in_space(A: T.Tensor((64, 4), "float32", align=16), B: T.Tensor((64, 4), "float32", align=16)):
+def kernel(
+    A: T.Tensor((64, 4), "float32", align=16),
+    B: T.Tensor((64, 4), "float32", align=16),
+):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
     tid = T.cuda.thread_idx("x")
     registers = T.alloc_local((4,), "float32")
-    T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[tid, :])
-    T.cuda.tile.apply(T.ptx["st.shared.v4.b32"], B.sub[tid, :], registers)
+    T.cuda.tile.apply(T.ptx["ld.shared.v4.b32"], registers, A.sub[tid, :])
+    T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[tid, :], registers)

@@ -1,10 +1,13 @@
-"""Refused (no-wrap): ``block * 1024`` passes 2**31 in the 32-bit arithmetic it is written in."""
+"""A square in 32 bits: from index 46341 on it wraps to a negative number that only seems to be in bounds."""
 
 from ptxspec import T
 
 
 @T.function
-def no_wrap(A: T.Tensor((1 << 32,), "float32")):
-    T.device_entry(launch=T.cuda.LaunchConfig(grid=1 << 22, block=1024))
-    index = T.cuda.block_idx("x") * 1024 + T.cuda.thread_idx("x")
-    A[index] = 0.0
+def kernel(
+    A: T.Tensor((65536,), "float32", align=16),
+    B: T.Tensor((65536,), "float32", align=16),
+):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=256, block=256))
+    i = T.cuda.block_idx("x") * 256 + T.cuda.thread_idx("x")
+    B[i] = A[(i * i) % 65536]

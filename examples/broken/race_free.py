@@ -1,10 +1,13 @@
-"""Refused (race-free): a thread reads its neighbour's row with no barrier after the write."""
+"""The exchange without its barrier: a thread may read its neighbour's row before it is written."""
 
 from ptxspec import T
 
 
 @T.function
-def race_free(A: T.Tensor((64, 4), "float32", align=16), B: T.Tensor((64, 4), "float32", align=16)):
+def kernel(
+    A: T.Tensor((64, 4), "float32", align=16),
+    B: T.Tensor((64, 4), "float32", align=16),
+):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
     tid = T.cuda.thread_idx("x")
     registers = T.alloc_local((4,), "float32")
