@@ -8,6 +8,7 @@ warm call is a few dictionary look-ups and one ``join``.
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -164,8 +165,8 @@ def _refusal(mnemonic: str, slots: Mapping[str, str], here: Machine) -> Diagnost
 def _choices(mnemonic: str) -> tuple[Choice, ...]:
     registry.table(mnemonic)  # an unknown mnemonic is refused here
     for folder in registry.extra_folders():
-        path = folder / "selector" / f"{mnemonic}.py"
-        if path.is_file():
+        path = os.path.join(folder, "selector", f"{mnemonic}.py")
+        if os.path.isfile(path):
             return cast("tuple[Choice, ...]", registry.load_file(path, f"ptxspec_extra_selector.{mnemonic}").CHOICES)
     return cast("tuple[Choice, ...]", importlib.import_module(f"{PACKAGE}.{mnemonic}").CHOICES)
 

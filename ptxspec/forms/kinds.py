@@ -4,47 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ptxspec.ptx.operand import (
-    Address,
-    Immediate,
-    Label,
-    NotPredicate,
-    Operand,
-    Register,
-    Sink,
-    Special,
-    Symbol,
-    Vector,
-)
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ptxspec.forms.use import OperandUse
+    from ptxspec.ptx.operand import Operand, Vector
+
+# By class name: the operand classes live above this module, and a query does not need them.
+_KINDS = {
+    "Register": "register",
+    "Address": "address",
+    "Immediate": "immediate",
+    "Special": "special",
+    "Symbol": "symbol",
+    "Label": "label",
+    "NotPredicate": "predicate",
+    "Sink": "sink",
+}
 
 
 def kinds_of(operand: Operand | str) -> str:
     """The kind of an operand; a word stands for itself."""
     if isinstance(operand, str):
         return operand
-    if isinstance(operand, Register):
-        return "register"
-    if isinstance(operand, Vector):
-        return f"vector{len(operand.elements)}"
-    if isinstance(operand, Address):
-        return "address"
-    if isinstance(operand, Immediate):
-        return "immediate"
-    if isinstance(operand, Special):
-        return "special"
-    if isinstance(operand, Symbol):
-        return "symbol"
-    if isinstance(operand, Label):
-        return "label"
-    if isinstance(operand, NotPredicate):
-        return "predicate"
-    assert isinstance(operand, Sink)
-    return "sink"
+    name = type(operand).__name__
+    if name == "Vector":
+        vector: Vector = operand  # type: ignore[assignment]
+        return f"vector{len(vector.elements)}"
+    return _KINDS.get(name, name.lower())
 
 
 def accepts(use: OperandUse, kind: str) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import os
 from functools import cache, lru_cache
-from pathlib import Path
 from types import ModuleType
 from typing import cast
 
@@ -16,13 +14,15 @@ from ptxspec.forms.table import Table, VocabularyTable
 PACKAGE = "ptxspec.forms.tables"
 
 
-def extra_folders() -> tuple[Path, ...]:
+def extra_folders() -> tuple[str, ...]:
     """Folders with more generated code; they come before the package."""
-    return tuple(Path(p) for p in os.environ.get("PTXSPEC_TABLES", "").split(os.pathsep) if p)
+    return tuple(p for p in os.environ.get("PTXSPEC_TABLES", "").split(os.pathsep) if p)
 
 
-def load_file(path: Path, name: str) -> ModuleType:
+def load_file(path: str, name: str) -> ModuleType:
     """A generated module from a file outside the package."""
+    import importlib.util
+
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -32,8 +32,8 @@ def load_file(path: Path, name: str) -> ModuleType:
 
 def _module(name: str) -> ModuleType:
     for folder in extra_folders():
-        path = folder / "tables" / f"{name}.py"
-        if path.is_file():
+        path = os.path.join(folder, "tables", f"{name}.py")
+        if os.path.isfile(path):
             return load_file(path, f"ptxspec_extra_tables.{name}")
     return importlib.import_module(f"{PACKAGE}.{name}")
 

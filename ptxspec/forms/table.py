@@ -7,15 +7,14 @@ Versions are integers: PTX 8.8 is 88.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Predicate = Callable[[int], object]
 # Expressions as nested tuples, see ptxspec.forms.evaluate.
 Expression = int | str | bool | tuple["Expression", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SlotTable:
+class SlotTable(NamedTuple):
     """One qualifier of a form: its bits together, what leaving it out means, and whether it must be written."""
 
     name: str
@@ -24,8 +23,7 @@ class SlotTable:
     required: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTable:
+class RuleTable(NamedTuple):
     """``line`` is the rule's place in the instruction's file; ``slots``: the bits of every slot that the rule looks at."""
 
     id: str
@@ -34,8 +32,7 @@ class RuleTable:
     slots: int
 
 
-@dataclass(frozen=True, slots=True)
-class FloorTable:
+class FloorTable(NamedTuple):
     """One floor; ``only``: indices of targets (empty: all); ``until``: first version without the form (0: none)."""
 
     when: Predicate | None
@@ -46,8 +43,7 @@ class FloorTable:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class FindingTable:
+class FindingTable(NamedTuple):
     """A difference of the assembler: the toolkits that show it, the rules it waives (bits), or what it does."""
 
     id: str
@@ -64,8 +60,7 @@ class FindingTable:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class ToleranceTable:
+class ToleranceTable(NamedTuple):
     """What the assembler reads over in any form of the mnemonic: words written twice, words that it drops,
     words that it drops behind a type."""
 
@@ -82,8 +77,7 @@ class ToleranceTable:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class OperandTable:
+class OperandTable(NamedTuple):
     """One operand with unevaluated expressions."""
 
     name: str
@@ -97,8 +91,7 @@ class OperandTable:
     present: Predicate | None
 
 
-@dataclass(frozen=True, slots=True)
-class StepTable:
+class StepTable(NamedTuple):
     """One step of the semantics with unevaluated arguments."""
 
     do: str
@@ -106,8 +99,7 @@ class StepTable:
     when: Predicate | None
 
 
-@dataclass(frozen=True, slots=True)
-class ObligationTable:
+class ObligationTable(NamedTuple):
     """One proof goal with unevaluated arguments."""
 
     id: str
@@ -121,8 +113,7 @@ class ObligationTable:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class FormTable:
+class FormTable(NamedTuple):
     """One form. ``broken(m)``: bits of the violated rules. ``floor(m)``: smallest (ptx, sm)."""
 
     id: str
@@ -142,8 +133,7 @@ class FormTable:
     obligations: tuple[ObligationTable, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """One mnemonic. ``tokens``: word -> (bit, mask of its slot); ``shared``: words of several slots -> one pair for each
     position; ``names``: bit -> (slot, word). ``placed``: bits of words that the assembler wants before those that follow them in canonical order."""
 
@@ -162,16 +152,14 @@ class Table:
     reject: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolkitTable:
+class ToolkitTable(NamedTuple):
     """An assembler release."""
 
     ptx: int
     targets: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyTable:
+class VocabularyTable(NamedTuple):
     """Types as (bits, class, declarable as a register), words and machines."""
 
     types: Mapping[str, tuple[int, str, bool]]

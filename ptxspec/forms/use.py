@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from ptxspec.diagnostics import Diagnostic, FormError, Note, Span
 from ptxspec.forms import registry
@@ -16,7 +17,10 @@ from ptxspec.forms.parse import fits, parse, spell, words_of
 from ptxspec.forms.table import FormTable, Table
 from ptxspec.forms.target import Machine, machine
 from ptxspec.forms.verdict import Floor
-from ptxspec.ptx.operand import Operand
+
+if TYPE_CHECKING:
+    from ptxspec.ptx.operand import Operand
+
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class FormUse:
         return next(o for o in self.operands if o.name == name)
 
 
-Kinds = Sequence[str] | Sequence[Operand]
+Kinds = Sequence["Operand | str"]
 
 
 def use(

@@ -5,7 +5,7 @@
 from ptxspec.forms.table import ToolkitTable, VocabularyTable
 
 MNEMONICS = ('abs', 'add', 'and', 'bar', 'barrier', 'bra', 'createpolicy', 'cvt', 'cvta', 'div', 'exit', 'fma', 'ld', 'ldu', 'mad', 'max', 'min', 'mov', 'mul', 'neg', 'not', 'or', 'rem', 'ret', 'selp', 'setp', 'shl', 'shr', 'sqrt', 'st', 'sub', 'xor')
-DIGEST = 'b023361055a75e40'
+DIGEST = '47742adc3cf587c7'
 
 VOCABULARY = VocabularyTable(
     types={
