@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+
 from ptxspec.diagnostics import Diagnostic, LaunchError, Note, Span
 from ptxspec.lang.ir import Buffer, Kernel
 from ptxspec.layout import TileLayout
@@ -84,7 +86,7 @@ def check_range(variable: Var, value: int, what: str, code: str, problems: list[
 
 
 def bind_dims(kernel: Kernel, arrays: Sequence[tuple[Buffer, ArrayView]], env: Env, problems: list[Problem]) -> None:
-    """Give every symbolic dimension the extent of the arrays, and compare the arrays among themselves (R303, R305, R310)."""
+    """Give each symbolic dimension the extent of the arrays and compare the arrays among them (R303, R305, R310)."""
     came_from: dict[Var, str] = {}
     ranked = []
     for buffer, view in arrays:
@@ -202,7 +204,7 @@ def layout_strides(buffer: Buffer, env: Env) -> tuple[int, ...] | None:
         for factors in groups:
             kept = [(evaluate(f.extent, env), evaluate(f.stride, env)) for f in factors]
             kept = [(e, s) for e, s in kept if e != 1]
-            if any(a[1] != b[0] * b[1] for a, b in zip(kept, kept[1:])):
+            if any(a[1] != b[0] * b[1] for a, b in pairwise(kept)):
                 return None
             strides.append(kept[-1][1] if kept else 0)
         return tuple(strides)

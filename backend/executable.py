@@ -1,4 +1,4 @@
-"""``ptxspec.compile`` and what it returns: proved, emitted, assembled when needed, and run on a GPU or in the simulator."""
+"""``ptxspec.compile`` and what it returns: proved, emitted, assembled when needed, run on a GPU or simulated."""
 
 from __future__ import annotations
 
@@ -15,14 +15,12 @@ from .emit import Module, Parameter, emit
 if TYPE_CHECKING:
     import numpy
 
-    from ptxspec.lang import KernelFunction
+    from ptxspec.lang.function import KernelFunction
     from ptxspec.proof import ProofReport
 
     from .assemble import Cubin
     from .device import DeviceKernel, PreparedLaunch
     from .simulate import RunResult
-
-    Source = KernelFunction | Kernel
 
 DEFAULT_TARGET = "sm_90"
 
@@ -151,7 +149,7 @@ class Executable:
                     continue
                 low, high = value.byte_range
                 size = max(high - low, 1)
-                memory = np.frombuffer((ctypes.c_uint8 * (high - low)).from_address(low), np.uint8) \
+                memory = np.ctypeslib.as_array((ctypes.c_uint8 * (high - low)).from_address(low)) \
                     if high > low else np.zeros(0, np.uint8)
                 buffer = DeviceBuffer(size)
                 held.append((buffer, memory, parameter.source in self._checks.written))
@@ -184,11 +182,11 @@ class Executable:
         return found
 
 
-def compile(source: Source, target: str = "cuda", *, ptx: tuple[int, int] | None = None) -> Executable:
+def compile(source: KernelFunction | Kernel, target: str = "cuda", *, ptx: tuple[int, int] | None = None) -> Executable:
     """Trace, prove and emit a kernel.
 
-    ``target``: ``"cuda"`` (the GPU present, else sm_90), a name such as ``"sm_90"``, or ``"sim"``. ``ptx`` asks for a PTX
-    version. Raises :class:`ProofError` unless every obligation is proved, with all failures in it, and
+    ``target``: ``"cuda"`` (the GPU present, else sm_90), a name such as ``"sm_90"``, or ``"sim"``. ``ptx`` asks for a
+    PTX version. Raises :class:`ProofError` unless every obligation is proved, with all failures in it, and
     :class:`EmitError` where the target lacks something. The same kernel for the same target is compiled once.
     """
     sm = resolve_target(target)
@@ -208,16 +206,15 @@ def compile(source: Source, target: str = "cuda", *, ptx: tuple[int, int] | None
 _compiled: WeakKeyDictionary[object, dict[tuple[object, ...], Executable]] = WeakKeyDictionary()
 
 
-def trace(source: Source) -> Kernel:
-    """The IR of a kernel function (or the IR itself)."""
+def trace(source: KernelFunction | Kernel) -> Kernel:
+    """The IR of a kernel function (or the IR itself). Raises :class:`LaunchError` R302 for anything else."""
     if isinstance(source, Kernel):
         return source
-    kernel = getattr(source, "kernel", None)
-    if kernel is None:
+    read: object = getattr(source, "kernel", None)
+    traced = read() if callable(read) else None
+    if not isinstance(traced, Kernel):
         raise LaunchError(Diagnostic("R302", f"{type(source).__name__} is not a kernel", notes=(
             Note("help", "decorate the function with @T.function"),)))
-    traced = kernel() if callable(kernel) else kernel
-    assert isinstance(traced, Kernel)
     return traced
 
 

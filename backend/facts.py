@@ -64,7 +64,8 @@ def failed_assumptions(kernel: Kernel, env: Mapping[Expr, int]) -> list[Diagnost
     return out
 
 
-def failed_conditions(kernel: Kernel, conditions: Sequence[tuple[str, Expr]], env: Mapping[Expr, int]) -> list[Diagnostic]:
+def failed_conditions(kernel: Kernel, conditions: Sequence[tuple[str, Expr]],
+                      env: Mapping[Expr, int]) -> list[Diagnostic]:
     """R314 for every launch condition of the proofs that does not hold here."""
     out: list[Diagnostic] = []
     for text, condition in conditions:

@@ -36,7 +36,7 @@ class Replay:
         if self.reason:
             return f"replay: not run: {self.reason}"
         if not self.faults:
-            return "replay: ran without a fault (the broken promise shows only in values, or needs other array contents)"
+            return "replay: ran without a fault (it shows only in values, or needs other array contents)"
         return "\n".join(["replay in the simulator:", *("  " + f.diagnostic().render(source=False).replace("\n", "\n  ")
                                                          for f in self.faults)])
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 class Database:
     """The database of instruction forms. It works on generated tables: no YAML, no pydantic, no solver is loaded.
 
-    ``sm`` is a target name (``"sm_90"``), ``ptx`` a version (``"9.0"``, by default the newest), ``toolkit`` the assembler
-    release whose behaviour ``ptxas`` predicts (by default the newest known).
+    ``sm`` is a target name (``"sm_90"``), ``ptx`` a version (``"9.0"``, by default the newest), ``toolkit`` the release
+    of the assembler whose behaviour ``ptxas`` predicts (by default the newest known).
     """
 
     __slots__ = ()

@@ -218,5 +218,5 @@ def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[L
             pending.extend(loops[v] for v in free(bound) if v in loops)
 
 
-__all__ = ["Analysis", "alignments", "bound", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands", "nested",
-           "register_operands", "slot_widths", "weigh"]
+__all__ = ["Analysis", "alignments", "bound", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands",
+           "nested", "register_operands", "slot_widths", "view_expressions", "weigh"]

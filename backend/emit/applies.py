@@ -22,7 +22,6 @@ from .slots import Slots
 from .statics import Split
 from .types import bit_pattern, immediate, slot_class
 
-
 #: Stands for "no word axis" where an element is accessed alone.
 _WORD = Var("w", INDEX, "word", 0, 0)
 
@@ -94,7 +93,7 @@ class Applies:
         offset = recombined(self.offset(placement))
         return Split(folded(offset, placement.indices, known, self.context.levels), known)
 
-    def _guard(self, pred: Expr | None) -> Guard | None | bool:
+    def _guard(self, pred: Expr | None) -> Guard | bool | None:
         """The guard; None without one, False where the predicate is known to be false."""
         if pred is None:
             return None
@@ -115,9 +114,9 @@ class Applies:
                 raise self.context.error("E110", f"operand {k + 1} (`{use.name}`) of {apply.use.opcode} is missing")
             value = self._scalar(scalar, use)
             if use.lanes > 1:   # the same value in each lane
-                lane = value if isinstance(value, Register) else self.context.materialise(value, f"b{use.bits}")
-                value = Vector((lane,) * use.lanes)
-            fixed[k] = value
+                fixed[k] = Vector((self.context.materialise(value, f"b{use.bits}"),) * use.lanes)
+            else:
+                fixed[k] = value
         return fixed
 
     def _scalar(self, scalar: Expr, use: OperandUse) -> Register | Immediate:
@@ -138,7 +137,8 @@ class Applies:
     def _place(self, placement: Placement, env: dict[int, int],
                after: list[tuple[Register, Buffer, int, int]]) -> Operand:
         view, split, word = placement.view, placement.split, placement.word
-        assert split is not None and placement.use is not None
+        assert split is not None
+        assert placement.use is not None
         if "address" in placement.use.kinds:
             env[word.uid] = 0
             runtime, constant = split.at(env)

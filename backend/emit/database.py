@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .context import Resolve, Select, Slots
@@ -40,20 +39,6 @@ def defaults(sm: str, ptx: tuple[int, int] | None, select: Select | None, resolv
         form = use(opcode, sm=sm, ptx=version)
         return form.mnemonic, form.slots
 
-    def digest() -> str:
-        return database_digest()
-
-    return Sources(Target(sm, version), select or generated, resolve or read, digest)
-
-
-@lru_cache(maxsize=1)
-def database_digest() -> str:
-    """Digest of all generated tables: it changes when any spec changes."""
-    import hashlib
-
     from ptxspec.forms import registry
-    whole = hashlib.sha256()
-    for mnemonic in registry.mnemonics():
-        table = registry.table(mnemonic)
-        whole.update(f"{mnemonic}={table.digest};".encode())
-    return whole.hexdigest()
+    return Sources(Target(sm, version), select or generated, resolve or read, registry.digest)
+

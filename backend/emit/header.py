@@ -10,7 +10,7 @@ from ptxspec.forms import registry
 from ptxspec.lang.ir import Buffer
 from ptxspec.scalar.expr import Var
 
-#: Most shared memory a CTA may have, in KiB (CUDA programming guide, "Technical Specifications per Compute Capability").
+#: Most shared memory of one CTA in KiB (CUDA programming guide, "Technical Specifications per Compute Capability").
 _SHARED_KIB: dict[int, int] = {
     50: 48, 52: 48, 53: 48, 60: 48, 61: 48, 62: 48, 70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 88: 99, 89: 99,
     90: 227, 100: 227, 101: 227, 103: 227, 110: 227, 120: 99, 121: 99,

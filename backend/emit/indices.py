@@ -17,7 +17,6 @@ from .division import divide
 from .scalars import Scalars
 from .scopes import Value
 
-
 S32 = (-(1 << 31), (1 << 31) - 1)
 U32 = (0, (1 << 32) - 1)
 
@@ -216,7 +215,8 @@ class Indices:
             return self.exact(atom, form(atom)[0])
         assert isinstance(atom, Op)
         bits = self._bits(atom)
-        return self.context.cached((bits, atom), atom, f"b{bits}", lambda register: self._operation(atom, bits, register))
+        return self.context.cached((bits, atom), atom, f"b{bits}",
+                                   lambda register: self._operation(atom, bits, register))
 
     def _bits(self, op: Op) -> int:
         """Width in which operands and result of ``op`` are all exact in one signedness."""

@@ -42,7 +42,8 @@ def _exact(op: Op) -> Interval:
     if any(not (is_integer(a.dtype) or a.dtype == BOOL) for a in op.args):
         return None, None
     ranges = [machine_bounds(a) for a in op.args]
-    stand_ins = tuple(Var(f"v{k}", a.dtype, "bound", lo, hi) for k, (a, (lo, hi)) in enumerate(zip(op.args, ranges)))
+    stand_ins: tuple[Expr, ...] = tuple(
+        Var(f"v{k}", a.dtype, "bound", lo, hi) for k, (a, (lo, hi)) in enumerate(zip(op.args, ranges)))
     if op.name == "select":
         stand_ins = (op.args[0], *stand_ins[1:])
     if op.name in ("shl", "shr"):

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ptxspec.diagnostics import Diagnostic, EmitError, Note, Span
-from ptxspec.lang.ir import Apply, Assume, Buffer, Kernel, Load, Located, Store, View
+from ptxspec.lang.ir import Apply, Assume, Buffer, Kernel, Load, Store, View
 from ptxspec.lang.locate import locate
 from ptxspec.ptx.operand import Address, Symbol
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BITS, BOOL, INDEX, Expr, Poly, Var
+from ptxspec.scalar.expr import BITS, BOOL, INDEX, Poly, Var
 
 from . import header
 from .analysis import (
@@ -138,11 +138,11 @@ class _Emission:
                         words = _words(operand)
                         word = Var("w", INDEX, "word", 0, max(words - 1, 1))
                         index = [*group, *map(ix.index, repeats), ix.index(word) if words > 1 else ix.ZERO]
-                        places[position] = Placement(operand, use, self._locate(operand, index), repeats, word, words,
+                        places[position] = Placement(operand, use, locate(operand, index), repeats, word, words,
                                                      tuple(view_expressions(operand)))
                 found[id(statement)] = places
             elif isinstance(statement, (Load, Store)):
-                located = self._locate(statement.view, list(statement.index))
+                located = locate(statement.view, list(statement.index))
                 leads = (*statement.index, *view_expressions(statement.view))
                 found[id(statement)] = {0: Placement.element(statement.view, located, leads)}
         return found
@@ -152,9 +152,6 @@ class _Emission:
             return self.coordinates.axis(name)
         except KeyError:
             raise self.context.error("E114", f"group axis `{name}` has no hardware id") from None
-
-    def _locate(self, view: View, index: list[Expr | int]) -> Located:
-        return locate(view, index)
 
     # -- the kernel's interface ----------------------------------------------------------------------------------
 

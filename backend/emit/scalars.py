@@ -257,9 +257,8 @@ class Scalars:
     def _compare(self, name: str, left: Expr, right: Expr, target: Register) -> None:
         context, dtype = self.context, left.dtype
         if dtype == BOOL:
-            a, b = self.predicate(left), self.predicate(right)
             if name in ("eq", "ne"):
-                context.instr("xor.pred", (target, a, b))
+                context.instr("xor.pred", (target, self.predicate(left), self.predicate(right)))
                 if name == "eq":
                     context.instr("not.pred", (target, target))
                 return

@@ -55,7 +55,8 @@ class Scope:
         home = self
         block = self.block
         if outermost is not None:
-            assert outermost.pre is not None and outermost.parent is not None
+            assert outermost.pre is not None
+            assert outermost.parent is not None
             home, block = outermost.parent, outermost.pre
         while home.kind == "inline" and home.depth > level and home.parent is not None:
             home = home.parent
@@ -73,7 +74,7 @@ class Levels:
         self._memo: dict[Expr, int] = {}
 
     def define(self, variable: Var, depth: int) -> None:
-        """``variable`` is defined in a scope of ``depth``; the same depth each time, since statements nest statically."""
+        """``variable`` is defined in a scope of ``depth``: the same each time, since statements nest statically."""
         if self._variables.get(variable) != depth:
             self._variables[variable] = depth
             self._memo.clear()

@@ -8,7 +8,7 @@ from ptxspec.diagnostics import Note
 from ptxspec.lang.ir import Apply, Assume, Barrier, Buffer, For, If, Load, Statement, Store
 from ptxspec.ptx.operand import Guard, Immediate, Register
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import Const, Expr, Op, Poly, Var, int_range
+from ptxspec.scalar.expr import Const, Expr, Op, Poly, int_range
 
 from .addresses import Addresses
 from .analysis import Analysis
@@ -19,7 +19,7 @@ from .elements import Elements
 from .indices import Indices
 from .machine import machine_bounds
 from .scalars import Scalars
-from .scopes import Scope
+from .scopes import Scope, Value
 from .slots import Slots
 from .types import ARITHMETIC, VALUE_CLASS
 
@@ -108,9 +108,10 @@ class Statements:
                 self._unrolled(loop, values)
                 return
         elif loop in self.analysis.unrolled:
-            raise context.error("E106", f"loop over `{loop.var.name}` must unroll, but its bounds are known only at run "
-                                "time", Note("cause", "it decides which register is meant, or T.unroll asks for it"),
-                                Note("help", "give it constant bounds"))
+            raise context.error(
+                "E106", f"loop over `{loop.var.name}` must unroll, but its bounds are known only at run time",
+                Note("cause", "it decides which register is meant, or T.unroll asks for it"),
+                Note("help", "give it constant bounds"))
         self._loop(loop, start, stop, step)
 
     def _unrolled(self, loop: For, values: range) -> None:
@@ -148,12 +149,11 @@ class Statements:
             self._advance(loop, counter, stop, step, end, stride, again, done)
         context.label(done)
 
-    def _advance(self, loop: For, counter: Register, stop: Expr, step: Expr, end: object, stride: object,
+    def _advance(self, loop: For, counter: Register, stop: Expr, step: Expr, end: Value, stride: Value,
                  again: str, done: str) -> None:
         """Next iteration. Where ``counter + step`` may pass the type's range the distance left is compared instead."""
         context = self.context
         kind, cls = ARITHMETIC[loop.var.dtype], VALUE_CLASS[loop.var.dtype]
-        assert isinstance(end, (Register, Immediate)) and isinstance(stride, (Register, Immediate))
         high, most_step = machine_bounds(stop)[1], machine_bounds(step)[1]
         limit = int_range(loop.var.dtype)[1]
         more = context.registers.fresh("pred")

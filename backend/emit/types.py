@@ -46,7 +46,7 @@ def narrow(dtype: str) -> bool:
 
 
 def memory_type(dtype: str) -> str:
-    """Type suffix with which one element is loaded, so that the register holds the value as :data:`VALUE_CLASS` says."""
+    """Type suffix to load one element with, so that the register holds the value as :data:`VALUE_CLASS` says."""
     if dtype == BOOL:
         return "u8"
     if narrow(dtype):

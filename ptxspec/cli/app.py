@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -35,8 +36,8 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_version, 
     """PTX instruction forms: query, lint, prove, emit."""
 
 
-def build() -> typer.main.TyperCommand | typer.main.TyperGroup:
-    """The root command."""
+def build() -> Callable[..., object]:
+    """The root command, called with arguments and ``standalone_mode=False``."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                       pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
     app.callback()(_root)

@@ -14,7 +14,7 @@ NAME = "explain"
 
 
 def command(
-    code: Annotated[str | None, typer.Argument(metavar="CODE", help="A code such as P102; without one, list all.")] = None,
+    code: Annotated[str | None, typer.Argument(metavar="CODE", help="A code, such as P102; none: list all.")] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Print the text as it is written.")] = False,
 ) -> None:
     """Explain a diagnostic code."""

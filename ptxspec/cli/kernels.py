@@ -38,7 +38,8 @@ def kernels(place: str, *, one: bool = False) -> list[KernelFunction]:
     elif not found:
         raise usage("U121", f"{file} has no kernel", "a kernel is a function under @T.function")
     if one and len(found) > 1:
-        raise usage("U122", f"{file} has {len(found)} kernels: say which one", f"for example {file}:{found[0].__name__}")
+        raise usage("U122", f"{file} has {len(found)} kernels: say which one",
+                    f"for example {file}:{found[0].__name__}")
     return found
 
 

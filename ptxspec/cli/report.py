@@ -18,8 +18,8 @@ def text(report: ProofReport) -> str:
     parts = [report.text()]
     premises = report.premises
     if premises.alignments:
-        parts.append("  rests on: " + ", ".join(f"{name} aligned to {size}" for name, size in premises.alignments.items())
-                     + " (checked at launch)")
+        aligned = ", ".join(f"{name} aligned to {size}" for name, size in premises.alignments.items())
+        parts.append(f"  rests on: {aligned} (checked at launch)")
     parts += [f"  assumes: {t} (checked at launch)" for t, _, _ in premises.assumptions]
     parts += [f"  trusts: {t} (nobody can check it before the kernel runs)" for t, _, _ in premises.trusted]
     for diagnostic in report.diagnostics:
@@ -36,9 +36,11 @@ def replay(kernel: KernelFunction, report: ProofReport, sm: str) -> None:
             put(run(kernel.kernel(), obligation.counterexample, sm).text())
 
 
-_STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em;color:#1b1f24;background:#fff}
+_STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em}
+body{color:#1b1f24;background:#fff}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25em .8em;border-bottom:1px solid #d0d7de}
-pre{background:#f6f8fa;padding:1em;overflow:auto}.proved{color:#116329}.refuted{color:#a40e26}.unknown,.vacuous{color:#7d4e00}
+pre{background:#f6f8fa;padding:1em;overflow:auto}
+.proved{color:#116329}.refuted{color:#a40e26}.unknown,.vacuous{color:#7d4e00}
 td.ms{text-align:right;font-variant-numeric:tabular-nums}
 @media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}pre{background:#161b22}td,th{border-color:#30363d}
 .proved{color:#56d364}.refuted{color:#ff7b72}.unknown,.vacuous{color:#e3b341}}"""

@@ -66,7 +66,9 @@ def scale_rows(A: T.Tensor((M, 4), "float32"), B: T.Tensor((M, 4), "float32"), f
 
 
 @T.function
-def transposed_in(A: T.Tensor((8, 4), "float32", layout=TileLayout(S[(8, 4) : (1, 8)])), B: T.Tensor((8, 4), "float32")):
+def transposed_in(
+    A: T.Tensor((8, 4), "float32", layout=TileLayout(S[(8, 4) : (1, 8)])), B: T.Tensor((8, 4), "float32")
+):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=8))
     i = T.cuda.thread_idx("x")
     for k in range(4):

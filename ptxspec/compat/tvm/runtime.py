@@ -59,8 +59,8 @@ class Tensor:
 class HostTensor(Tensor):
     """In host memory; handed over through DLPack."""
 
-    def __dlpack__(self, **options: object) -> object:
-        return self._host.__dlpack__(**options)
+    def __dlpack__(self, *, stream: None = None, **options: object) -> object:
+        return self._host.__dlpack__(stream=stream)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
