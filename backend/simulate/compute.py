@@ -129,13 +129,11 @@ def _floating(op: str, type_: Type, mode: str, *, ftz: bool, sat: bool, nan: boo
     if op in _FLOAT_COMPARE or op in _UNORDERED or op in ("num", "nan", "isnan"):
         return _compare_float(op, name, ftz=ftz)
     if op in ("neg", "abs"):
-        top = 1 << (type_.bits - 1)
-        keep = (1 << type_.bits) - 1 - top
-        inner = (lambda a: a[0] ^ a[0].dtype.type(top)) if op == "neg" else (lambda a: a[0] & a[0].dtype.type(keep))
+        inner = _sign(op, name, type_.bits)
     elif op in ("min", "max"):
         inner = lambda a: _extreme(a[0], a[1], name, largest=op == "max", nan=nan)  # noqa: E731
     elif op in ("add", "sub", "mul", "div", "fma", "sqrt", "rcp"):
-        inner = _arithmetic(op, name, mode or "rn")
+        inner = _arithmetic(op, name, mode or "rn", ftz=ftz)
     else:
         raise ValueError(f"no operation {op!r} for type {type_.name}")
 
@@ -150,19 +148,37 @@ def _floating(op: str, type_: Type, mode: str, *, ftz: bool, sat: bool, nan: boo
     return run
 
 
-def _arithmetic(op: str, name: str, mode: str) -> Callable[[Sequence[Bits]], Bits]:
+def _sign(op: str, name: str, width: int) -> Callable[[Sequence[Bits]], Bits]:
+    """``neg`` and ``abs`` change one bit, except of a NaN: that becomes canonical, in f64 quiet with its own sign."""
+    top = 1 << (width - 1)
+
+    def run(args: Sequence[Bits]) -> Bits:
+        bits = args[0]
+        word = bits.dtype.type
+        out: Bits = bits ^ word(top) if op == "neg" else bits & word(top - 1)
+        nan = np.isnan(decode(np.ascontiguousarray(bits), name))
+        if name == "f64":
+            return np.where(nan, floats.quiet(bits, name), out)
+        return canonical(out, nan, name)
+
+    return run
+
+
+def _arithmetic(op: str, name: str, mode: str, *, ftz: bool = False) -> Callable[[Sequence[Bits]], Bits]:
     if mode in APPROXIMATE:
         mode = "rn"
     if mode not in ("rn", "rz", "rm", "rp"):
         raise ValueError(f"no rounding mode is called {mode!r}")
-    if mode == "rn" and name in ("f32", "f64") and op in _NATIVE:
+    # Flushing looks at the exact result, so it needs the longer way wherever a result can be tiny.
+    if mode == "rn" and name in ("f32", "f64") and op in _NATIVE and not (ftz and op in ("mul", "div", "rcp")):
         kind = np.dtype(np.float32 if name == "f32" else np.float64)
         native = _NATIVE[op]
         word = UNSIGNED[kind.itemsize * 8]
 
         def direct(args: Sequence[Bits]) -> Bits:
             out = np.asarray(native(*(np.ascontiguousarray(arg).view(kind) for arg in args)))
-            return canonical(out.view(word), np.isnan(out), name)
+            bits = out.view(word)
+            return floats.propagate(bits, op, args) if name == "f64" else canonical(bits, np.isnan(out), name)
 
         return direct
     if name == "f64":
@@ -172,8 +188,8 @@ def _arithmetic(op: str, name: str, mode: str) -> Callable[[Sequence[Bits]], Bit
         raise ValueError(f"no operation {op!r} in mode {mode!r} for {name}")
 
     def narrow(args: Sequence[Bits]) -> Bits:
-        values = [decode(np.ascontiguousarray(arg), name) for arg in args]
-        return encode(operation(values, mode), name, mode)
+        out = operation([decode(np.ascontiguousarray(arg), name) for arg in args], mode)
+        return encode(floats.flush_exact(out, name, mode) if ftz else out, name, mode)
 
     return narrow
 
@@ -190,7 +206,7 @@ def _arithmetic64(op: str, mode: str) -> Callable[[Sequence[Bits]], Bits]:
             out = exact.directed64("div", mode, [np.ones(1), *values])
         else:
             out = exact.fma64(*values) if mode == "rn" else exact.directed64(op, mode, values)
-        return canonical(out.view(np.uint64), np.isnan(out), "f64")
+        return floats.propagate(out.view(np.uint64), op, args)
 
     return wide
 
@@ -234,6 +250,8 @@ def _extreme(a: Bits, b: Bits, name: str, *, largest: bool, nan: bool) -> Bits:
     out = np.where(below != largest, a, b)
     if x_nan.any() or y_nan.any():
         out = np.where(x_nan, b, np.where(y_nan, a, out))
+        if name == "f64":
+            return floats.propagate(out, "min", (a, b))
         out = canonical(out, x_nan | y_nan if nan else x_nan & y_nan, name)
     return out
 

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from .floats import F64, canonical, decode, encode, flush, format_of, round_integral, saturate
+from .floats import (
+    CANONICAL_NAN,
+    F64,
+    FORMATS,
+    decode,
+    encode,
+    flush,
+    flush_exact,
+    format_of,
+    round_integral,
+    saturate,
+)
 from .values import SIGNED, UNSIGNED, Bits, Type, extend, resize
 
 
@@ -16,11 +27,11 @@ def convert(bits: Bits, source: Type, target: Type, mode: str, *, ftz: bool, sat
     """``bits`` of ``source`` as ``target``, in rounding mode ``mode`` (``""``: exact or nearest even)."""
     if source.floating:
         name = format_of(source)
-        bits = resize(bits, source.bits)
-        if ftz and name == "f32":
-            bits = flush(bits, name)
+        bits = np.ascontiguousarray(resize(bits, source.bits))
         if target.floating:
             return _float_to_float(bits, name, format_of(target), mode, ftz=ftz, sat=sat)
+        if ftz:
+            bits = flush(bits, name)
         return _float_to_int(decode(bits, name), source, target, mode or "rzi")
     if target.floating:
         return _int_to_float(resize(bits, source.bits), source, format_of(target), mode or "rn", sat=sat)
@@ -30,19 +41,44 @@ def convert(bits: Bits, source: Type, target: Type, mode: str, *, ftz: bool, sat
 
 
 def _float_to_float(bits: Bits, source: str, target: str, mode: str, *, ftz: bool, sat: bool) -> Bits:
-    value = decode(bits, source)
+    if source == target and target in ("f32", "f64") and not (mode or ftz or sat):
+        return bits  # a move: signalling NaNs pass
+    # A subnormal f32 on its way to f16 is rounded, not flushed (measured).
+    given = flush(bits, source) if ftz and source == "f32" and target != "f16" else bits
+    value = decode(given, source)
+    nan = np.isnan(value)
     if mode.endswith("i"):
         value = round_integral(value, mode)
         mode = "rn"
-    if source == target and not np.isnan(value).any():
-        out = encode(value, target)
-    elif target == "f64":
-        out = canonical(value.view(np.uint64), np.isnan(value), "f64")
-    else:
-        out = encode(value, target, mode or "rn")
-    if sat:
-        out = saturate(out, target)
-    return flush(out, target) if ftz and target == "f32" else out
+    if ftz and target == "f32":
+        value = flush_exact(value, target, mode or "rn")
+    out = encode(value, target, mode or "rn")
+    if nan.any():
+        out = np.where(nan, _nan(bits, source, target, ftz=ftz), out)
+    return saturate(out, target) if sat else out
+
+
+def _nan(bits: Bits, source: str, target: str, *, ftz: bool) -> Bits:
+    """What becomes of a NaN, as measured on sm_90: f64 on either side keeps sign and payload and sets the quiet bit;
+    bf16 to f32 without flushing keeps all bits; everything else gives the canonical NaN."""
+    if source == "bf16" and target == "f32" and not ftz:
+        return bits.astype(np.uint32) << np.uint32(16)
+    if "f64" not in (source, target):
+        return np.array([CANONICAL_NAN[target]], UNSIGNED[_WIDTH[target]])
+    if ftz and source != "f64":
+        bits = np.full(bits.shape, CANONICAL_NAN[source], bits.dtype)
+    wide = bits.astype(np.uint64)
+    top = np.uint64(_WIDTH[source] - 1)
+    stored, wanted = (FORMATS[n].precision - 1 for n in (source, target))
+    payload = wide & np.uint64((1 << stored) - 1)
+    shift = np.uint64(abs(wanted - stored))
+    payload = payload << shift if wanted >= stored else payload >> shift
+    infinity = np.uint64(((1 << (_WIDTH[target] - 1 - wanted)) - 1) << wanted)
+    out = (wide >> top) << np.uint64(_WIDTH[target] - 1) | infinity | payload | np.uint64(1 << (wanted - 1))
+    return out.astype(UNSIGNED[_WIDTH[target]])
+
+
+_WIDTH = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 
 
 def int_range(type_: Type) -> tuple[int, int]:

@@ -45,6 +45,8 @@ def fma64(a: F64, b: F64, c: F64) -> F64:
     fast = v_high + to_odd(*two_sum(t_low, v_low))
     special = ~(np.isfinite(a) & np.isfinite(b) & np.isfinite(c))
     out = np.where(special | (a == 0) | (b == 0), a * b + c, fast)
+    # An infinite addend stays what it is, however large the finite product.
+    out = np.where(np.isinf(c) & np.isfinite(a) & np.isfinite(b), c, out)
     slow = np.flatnonzero(~special & (a != 0) & (b != 0) & ~(_safe(a) & _safe(b) & _safe(c)))
     for k in slow:
         x, y, z = float(a[k]), float(b[k]), float(c[k])

@@ -9,6 +9,7 @@ last bit) and rounded once more: with 53 bits this second rounding equals roundi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -20,7 +21,10 @@ from .values import Bits, Type
 F64 = NDArray[np.float64]
 
 CANONICAL_NAN: dict[str, int] = {"f16": 0x7FFF, "bf16": 0x7FFF, "f32": 0x7FFFFFFF, "f64": 0xFFF8000000000000}
-"""The NaN that arithmetic returns, whatever NaN went in. The manual fixes it for f32; the rest is as on sm_90."""
+"""The NaN that arithmetic returns. In f64 it is for invalid operations only: a NaN operand passes through."""
+
+NAN_OPERAND: dict[str, tuple[int, ...]] = {"div": (0, 1), "fma": (1, 2, 0)}
+"""Which operand's NaN an f64 operation passes on, first choice first, as measured on sm_90; else the last one's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,35 @@ def canonical(bits: Bits, nan: NDArray[np.bool_], name: str) -> Bits:
     if nan.any():
         return np.where(nan, bits.dtype.type(CANONICAL_NAN[name]), bits)
     return bits
+
+
+def quiet(bits: Bits, name: str) -> Bits:
+    """``bits`` with the quiet bit set (meant for NaNs)."""
+    return np.asarray(bits | bits.dtype.type(1 << (FORMATS[name].precision - 2)))
+
+
+def propagate(bits: Bits, op: str, args: Sequence[Bits]) -> Bits:
+    """An f64 result in which a NaN is the quieted NaN operand, or the canonical one when no operand is NaN."""
+    nan = np.isnan(bits.view(np.float64))
+    if not nan.any():
+        return bits
+    chosen: Bits = np.array([CANONICAL_NAN["f64"]], np.uint64)
+    order = NAN_OPERAND.get(op) or tuple(reversed(range(len(args))))
+    for k in reversed(order):
+        chosen = np.where(np.isnan(args[k].view(np.float64)), quiet(args[k], "f64"), chosen)
+    return np.where(nan, chosen, bits)
+
+
+def flush_exact(value: F64, name: str, mode: str) -> F64:
+    """``value`` (exact or rounded to odd) with a zero where ``ftz`` gives one: where it stays below the smallest
+    normal number when rounded to the format's precision with no bound on the exponent."""
+    fmt = FORMATS[name]
+    least = 2.0**fmt.emin
+    tiny = np.abs(value) < least
+    if not tiny.any():
+        return value
+    tiny &= np.abs(round_to(value, Format(fmt.precision, -2000, fmt.emax), mode)) < least
+    return np.where(tiny, np.copysign(0.0, value), value)
 
 
 def round_to(value: F64, fmt: Format, mode: str) -> F64:

@@ -179,6 +179,9 @@ def test_float_to_float_rounds_once(source, target, mode):
     patterns += [one + int(p) for p in rng.integers(-(4 << fmt.mantissa), 4 << fmt.mantissa, 100)]
     for pattern, got in zip(patterns, converted(patterns, source, target, mode)):
         v = ref.decode(pattern, source)
+        if math.isnan(v):  # what becomes of NaNs was measured: test_sim_measured.py
+            assert math.isnan(ref.decode(got, target))
+            continue
         expected = ref.encode_float(v, target) if not math.isfinite(v) else ref.encode(Fraction(v), target, mode, v)
         assert got == expected, hex(pattern)
 
