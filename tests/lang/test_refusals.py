@@ -304,3 +304,10 @@ def test_remedies_name_the_way_out(tmp_path: Path) -> None:
     assert "`total` was bound here" in text
     assert "did you mean `view`?" in refusal(tmp_path, kernel("A.vew(4)")).render()
     assert "did you mean `float64`?" in refusal(tmp_path, kernel('A.view("flaot64")')).render()
+
+
+def test_helpers_do_not_change_python_objects_in_device_loops(tmp_path: Path) -> None:
+    before = "def push(items, x):\n    items.append(x)\n"
+    found = refusal(tmp_path, kernel("seen = []\nfor i in range(4):\n    push(seen, i)", before=before))
+    assert found.code == "K220"
+    assert under(found.span) == "items.append(x)"

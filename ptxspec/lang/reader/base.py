@@ -48,6 +48,11 @@ class ReaderBase:
         """The function being read."""
         return self.frames[-1]
 
+    @property
+    def on_device(self) -> bool:
+        """Inside a kernel branch or loop, of any function being read: what happens here happens at run time."""
+        return any(frame.depth for frame in self.frames)
+
     def span(self, node: ast.AST) -> Span:
         """Where ``node`` stands."""
         return self.frame.source.span(node)

@@ -110,7 +110,7 @@ class Calls(Expressions):
             return self._inline(function, args, kwargs, node)
         assert callable(function)
         if isinstance(owner, (list, dict, set)):
-            if self.frame.depth and getattr(function, "__name__", "") not in _READING:
+            if self.on_device and getattr(function, "__name__", "") not in _READING:
                 self.refuse("K220", f"`{name}` changes a Python object inside a kernel branch or loop, where it would "
                                     "happen once, while the kernel is read", node,
                             help="keep the value in a T.alloc_local tensor")

@@ -114,7 +114,7 @@ class Statements(Calls):
         if not isinstance(base, (list, dict)):
             self.refuse("K220", f"{type(base).__name__} cannot be assigned to", target,
                         help="write one element of a tensor: t[i, j] = value")
-        if self.frame.depth:
+        if self.on_device:
             self.refuse("K220", "a Python object is changed inside a kernel branch or loop, where it would happen "
                                 "once, "
                                 "while the kernel is read", target, help="keep the value in a T.alloc_local tensor")
