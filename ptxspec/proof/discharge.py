@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 from ptxspec.diagnostics import Diagnostic, Note
 from ptxspec.lang import ir
 from ptxspec.proof import cache, explain, remedy
 from ptxspec.proof.codes import code_of
-from ptxspec.proof.facts import Context
-from ptxspec.proof.goals import Aligned, Draft, Item, local_drafts
+from ptxspec.proof.facts import Context, Fact
+from ptxspec.proof.goals import Draft, Item, local_drafts
 from ptxspec.proof.limits import limit_drafts
 from ptxspec.proof.premises import premises_of
 from ptxspec.proof.registers import Defined, disjoint_draft
 from ptxspec.proof.report import VERDICTS, Obligation, ProofReport
 from ptxspec.proof.solver import RESOURCE_LIMIT, Answer, Session
 from ptxspec.proof.threads import concurrent_drafts
-from ptxspec.proof.tree import Access, steps
+from ptxspec.proof.tree import steps
+from ptxspec.proof.twin import sources
 from ptxspec.proof.walk import Walker
-from ptxspec.scalar.expr import Var
+from ptxspec.scalar.expr import Var, show, variables
 
 
 class Traced(Protocol):
@@ -50,11 +52,12 @@ def prove(kernel: ir.Kernel | Traced, sm: str = "sm_90", *, rlimit: int = RESOUR
         if found is not None:
             drafts.append(found)
     drafts.extend(Defined(session).run(walker.nodes))
-    drafts.extend(concurrent_drafts(walker, session))
+    drafts.extend(concurrent_drafts(walker))
     order = {id(s.statement): n for n, s in enumerate(steps(walker.nodes))}
     drafts.sort(key=lambda d: order.get(id(d.statement), -1) if d.statement is not None else -1)
     drafts = limit_drafts(kernel, walker, sm) + drafts
-    obligations = tuple(Resolver(session, walker, sm).resolve(d) for d in drafts)
+    resolver = Resolver(session, walker, sm)
+    obligations = tuple(resolver.resolve(d) for d in drafts)
     verdict = next((v for v in VERDICTS if any(o.verdict == v for o in obligations)), "proved")
     return ProofReport(kernel.name, sm, verdict, obligations, premises_of(kernel, walker),
                        (time.perf_counter() - started) * 1e3, dict(session.statistics))
@@ -75,11 +78,20 @@ class Resolver:
         self.session = session
         self.walker = walker
         self.sm = sm
+        self._unsafe: dict[int, tuple[Fact, ...]] = {}      # statements whose arithmetic may wrap
+        self._dead: set[Context] = set()                    # contexts already reported as vacuous
+        self._loads = sources(walker.nodes)
+        self._written = {a.buffer for step in steps(walker.nodes) for a in step.memory if a.kind != "read"}
 
     def resolve(self, draft: Draft) -> Obligation:
         """The obligation with its verdict and, unless proved, its diagnostic."""
         started = time.perf_counter()
+        self._assume_exact(draft)
         verdict, item, answer = self._decide(draft)
+        if draft.name == "no-wrap" and verdict in ("refuted", "unknown"):
+            # The other goals of this statement are about its meaning without overflow, which is refused here already.
+            self._unsafe[id(draft.statement)] = tuple(
+                Fact("no overflow", show(i.claim), i.claim, i.where, "exact") for i in draft.items)
         found = None
         message = f"{draft.subject}: {draft.name}"
         diagnostic: Diagnostic | None = None
@@ -92,7 +104,12 @@ class Resolver:
             reason = item.unknown or (answer.reason if answer is not None else "")
             diagnostic = explain.diagnostic(draft, item, verdict, None, reason, remedy.for_unknown(draft, item))
         elif verdict == "vacuous":
-            diagnostic = self._vacuous(draft)
+            assert draft.context is not None
+            if draft.context not in self._dead:             # one message for each place that never runs
+                self._dead.add(draft.context)
+                diagnostic = self._vacuous(draft)
+            else:
+                message = f"{draft.subject} never runs, so {draft.name} says nothing"
         if diagnostic is not None:
             message = diagnostic.message
         return Obligation(code_of(draft.name), draft.name, verdict, draft.where, draft.subject, message,
@@ -108,7 +125,11 @@ class Resolver:
                 continue
             answer = self.session.decide(item.claim, item.context)
             if answer.verdict == "refuted":
-                return "refuted", item, answer
+                doubt = self._doubt(item)
+                if not doubt:
+                    return "refuted", item, answer
+                worst = ("unknown", item, Answer("unknown", reason=doubt))
+                continue
             if answer.verdict == "unknown" and worst[0] == "proved":
                 worst = ("unknown", item, answer)
             elif worst[0] == "proved" and answer.how != "normaliser":
@@ -117,6 +138,27 @@ class Resolver:
         if context is not None and self.session.reachable(context) is False:
             return "vacuous", None, None
         return worst
+
+    def _assume_exact(self, draft: Draft) -> None:
+        facts = self._unsafe.get(id(draft.statement)) if draft.name != "no-wrap" else None
+        if facts:
+            draft.items = [replace(i, context=_with(i.context, facts)) for i in draft.items]
+
+    def _doubt(self, item: Item) -> str:
+        """Why a counterexample may not be real: it picks a value that the kernel itself wrote."""
+        names = {v for f in item.context for v in variables(f.condition)} | set(variables(item.claim))
+        for var in names:
+            original = self._loads.get(var)
+            if original is None and var.name.endswith("'"):
+                original = next((s for v, s in self._loads.items() if v.name == var.name[:-1]), None)
+            if original is None:
+                continue
+            buffer = original.load.view.buffer
+            if buffer.scope != "global" or buffer in self._written:
+                return (f"it depends on `{var.name.rstrip(chr(39))}`, read from {buffer.name} (line "
+                        f"{original.load.span.line}), which the kernel itself writes; the prover does not follow values "
+                        f"through memory")
+        return ""
 
     def _vacuous(self, draft: Draft) -> Diagnostic:
         context = draft.context
@@ -147,3 +189,7 @@ class Resolver:
         return compute
 
 
+def _with(context: Context, facts: Sequence[Fact]) -> Context:
+    for fact in facts:
+        context = context.extend(fact)
+    return context

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 from ptxspec.diagnostics import Diagnostic, Note, NoteKind, Severity
 from ptxspec.lang.locate import element_bytes
-from ptxspec.proof import witness
+from ptxspec.proof import explain_threads, witness
 from ptxspec.proof.codes import code_of
+from ptxspec.proof.converge import Diverges
 from ptxspec.proof.goals import Aligned, Bound, Draft, Gap, Item, Owner, Positive, Simple, Wrap
+from ptxspec.proof.race import Clash
 from ptxspec.proof.registers import Overlap, Unwritten
 from ptxspec.proof.report import Counterexample
 from ptxspec.proof.tree import Access, Registers, Threads
@@ -23,7 +25,10 @@ _PLACES = ("tid.", "ctaid.")
 
 def counterexample(draft: Draft, item: Item, env: Env, threads: Threads) -> Counterexample:
     """The model in the user's names, with the numbers that fail worked out again in plain Python."""
+    env = completed(env, draft, item, threads)
     inside = set(variables(item.claim))
+    for part in _exprs(item.about):
+        inside.update(variables(part))
     for fact in item.context:
         names = set(variables(fact.condition))
         if names & inside or fact.kind in ("pred", "guard", "loop"):
@@ -38,7 +43,38 @@ def counterexample(draft: Draft, item: Item, env: Env, threads: Threads) -> Coun
     thread = tuple(env.get(v, 0) for v in threads.tid)
     block = tuple(env.get(v, 0) for v in threads.ctaid)
     result = Counterexample(named, thread, block, env=env)  # type: ignore[arg-type]
+    if isinstance(item.about, Clash):
+        return explain_threads.clash_example(result, item.about, env, threads)
+    if isinstance(item.about, Diverges):
+        return explain_threads.diverge_example(result, item.about, env, threads)
     return _filled(result, draft, item, env)
+
+
+def completed(env: Env, draft: Draft, item: Item, threads: Threads) -> Env:
+    """The model with a value for everything that messages mention. What no fact mentions may have any value."""
+    wanted: set[Var] = {*threads.tid, *threads.ctaid}
+    for part in _exprs(item.about):
+        wanted.update(variables(part))
+    if isinstance(draft.access, Access):
+        for word in (*draft.access.words, *draft.access.index):
+            wanted.update(variables(word))
+    return env | {v: witness.smallest(v) for v in wanted if v not in env}
+
+
+def _exprs(about: object) -> list[Expr]:
+    if isinstance(about, Bound):
+        return [about.index, about.extent]
+    if isinstance(about, Aligned):
+        return [about.byte]
+    if isinstance(about, Gap):
+        return [about.first, about.byte]
+    if isinstance(about, Wrap):
+        return [about.value]
+    if isinstance(about, Positive):
+        return [about.value]
+    if isinstance(about, Owner):
+        return [about.owner, about.issuer]
+    return []
 
 
 def label(var: Var) -> str:
@@ -109,13 +145,16 @@ def diagnostic(draft: Draft, item: Item, verdict: str, found: Counterexample | N
         cause = blame(draft, item, found.env)
         if cause:
             notes.append(Note("cause", cause))
-        near = neighbour(item, found.env)
+        near = neighbour(item, found.env) if not isinstance(item.about, (Clash, Diverges)) else ""
         if near:
             notes.append(Note("note", near))
+    if isinstance(item.about, Clash):
+        notes.extend(explain_threads.clash_notes(item.about))
+    elif item.where is not None and item.where != draft.where and item.where.line != draft.where.line:
+        what = "the condition is here" if isinstance(item.about, Diverges) else "the index is written here"
+        notes.append(Note("note", what, item.where))
     if verdict == "unknown":
         notes.append(Note("note", f"neither proved nor refuted: {reason}"))
-    if item.where is not None and item.where != draft.where and item.where.line != draft.where.line:
-        notes.append(Note("note", "the index is written here", item.where))
     if draft.rule is not None:
         notes.append(Note("rule", f"{draft.name} of {draft.subject}", draft.rule))
     kind: NoteKind = "help"
@@ -128,8 +167,13 @@ def headline(draft: Draft, item: Item, verdict: str) -> str:
     about, subject = item.about, draft.subject
     if verdict == "unknown":
         return f"could not decide whether {subject} is {_ADJECTIVE.get(draft.name, draft.name)}"
+    if isinstance(about, Clash):
+        return explain_threads.clash_headline(about)
+    if isinstance(about, Diverges):
+        return f"{subject} is not reached by all threads: {explain_threads.text_of(about)} differs among them"
     if isinstance(about, Bound):
-        return f"{subject} leaves its bounds: {about.check.what}"
+        return f"{subject} leaves its bounds: {about.check.what}" + (
+            f", `{show(about.index)}`" if about.index.terms else "")
     if isinstance(about, Aligned):
         return f"{subject} is not aligned to {about.to} bytes"
     if isinstance(about, Gap):

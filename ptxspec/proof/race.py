@@ -1,0 +1,155 @@
+"""race-free: no two threads touch one byte, one of them writing, without a barrier between; blocks never."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ptxspec.lang import ir
+from ptxspec.proof import formula
+from ptxspec.proof.facts import Context, Fact
+from ptxspec.proof.goals import Draft, Item
+from ptxspec.proof.injective import separates
+from ptxspec.proof.intervals import Intervals, Occurrence, Pair, gather
+from ptxspec.proof.tree import Access, Loop, Node, Sync
+from ptxspec.proof.twin import Source, Twin, sources
+from ptxspec.proof.walk import Walker
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.expr import BOOL, Expr, Op, Poly, Var
+
+BLOCK_BARRIERS = frozenset({"cta", "cluster"})
+WARP_BARRIERS = frozenset({"cta", "cluster", "warp"})
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two accesses of two threads: what a race would be about."""
+
+    one: Access
+    two: Access
+    twin: Twin
+    first: Poly
+    second: Poly
+    pair: Pair
+    across: bool
+
+
+def race_drafts(walker: Walker) -> list[Draft]:
+    """One obligation for each write, against every access it may meet."""
+    drafts: dict[tuple[ir.Statement, int], Draft] = {}
+    everything = [o for n in walker.nodes for o in gather(n, ())]
+    for occurrence in everything:
+        access = occurrence.access
+        if access.kind == "read":
+            continue
+        drafts[(access.statement, access.operand)] = Draft(
+            "race-free", access.span, access.what, [Item(formula.TRUE, access.context)], access.rules.get("race-free"),
+            access.statement, access, access.context)
+    if not drafts:
+        return []
+    loads = sources(walker.nodes)
+    for clash, context, claim in clashes(walker, walker.nodes, everything, loads):
+        owner = clash.one if clash.one.kind != "read" else clash.two
+        drafts[(owner.statement, owner.operand)].items.append(
+            Item(claim, context, clash, where=(clash.two if owner is clash.one else clash.one).span))
+    return list(drafts.values())
+
+
+def clashes(walker: Walker, nodes: tuple[Node, ...], everything: list[Occurrence],
+            loads: dict[Var, Source]) -> list[tuple[Clash, Context, Expr]]:
+    """The pairs that the quick injectivity test cannot tell apart, as claims."""
+    found: list[tuple[Clash, Context, Expr]] = []
+    if walker.threads.count > 1:
+        warps = _has_warp_barrier(nodes)
+        for pair in Intervals(BLOCK_BARRIERS).run(nodes):
+            if _matters(pair.one.access, pair.two.access):
+                found += _pair(walker, pair, loads, one_block=True, warp=False if warps else None)
+        if warps:
+            for pair in Intervals(WARP_BARRIERS).run(nodes):
+                if _matters(pair.one.access, pair.two.access):
+                    found += _pair(walker, pair, loads, one_block=True, warp=True)
+    if any(v.lo != v.hi for v in walker.threads.ctaid):
+        shared_free = [o for o in everything if o.access.buffer.scope == "global"]
+        for k, one in enumerate(shared_free):
+            for two in shared_free[k:]:
+                if _matters(one.access, two.access):
+                    found += _pair(walker, Pair(one, two, 0, None), loads, one_block=False, warp=None)
+    return found
+
+
+def _has_warp_barrier(nodes: tuple[Node, ...]) -> bool:
+    from ptxspec.proof.tree import has_barrier
+    return has_barrier(nodes, frozenset({"warp"}))
+
+
+def _matters(one: Access, two: Access) -> bool:
+    if one.buffer is not two.buffer:
+        return False          # different arrays never overlap: the host checks that, and emission lays shared ones apart
+    kinds = {one.kind, two.kind}
+    return kinds != {"read"} and kinds != {"combine"}
+
+
+def _pair(walker: Walker, pair: Pair, loads: dict[Var, Source], *, one_block: bool,
+          warp: bool | None) -> list[tuple[Clash, Context, Expr]]:
+    one, two = pair.one.access, pair.two.access
+    in_step = pair.one.loops[:pair.depth] if one_block else ()
+    twin = Twin(walker.threads, loads, in_step, one_block)
+    if separates(one, two, twin, walker.threads):
+        return []
+    first, second = one.words[0], ix.index(twin.rename(two.words[0]))
+    more: list[Fact] = [twin.differ(ordered=one is two and pair.after is None)]
+    more += _relations(pair, twin)
+    if warp is not None:
+        mine, other = ix.floordiv(walker.threads.linear(), 32), ix.index(twin.rename(
+            ix.floordiv(walker.threads.linear(), 32)))
+        same = formula.eq(mine, other)
+        more.append(Fact("one warp" if warp else "two warps", "", same if warp else formula.negate(same), None, "thread"))
+    context = twin.context(one.context, two.context, *more)
+    claim = formula.disj([formula.le(ix.add(first, one.size), second), formula.le(ix.add(second, two.size), first)])
+    return [(Clash(one, two, twin, first, second, pair, not one_block), context, claim)]
+
+
+def _relations(pair: Pair, twin: Twin) -> list[Fact]:
+    """Iterations of common loops: one ahead of the other, or fixed to the first or last."""
+    facts: list[Fact] = []
+    if pair.after is not None:
+        again = pair.after.statement
+        fixed = pair.after.context.exact(again.step) is not None
+        ahead = formula.eq(ix.index(twin.rename(again.var)), ix.add(again.var, again.step))
+        if fixed and twin.uniform(again.start) and twin.uniform(again.step):
+            facts.append(Fact(f"next iteration of {again.var.name}", "", ahead, again.span, "thread"))
+    for occurrence, second in ((pair.one, False), (pair.two, True)):
+        for depth in occurrence.first:
+            facts.append(_edge(occurrence.loops[depth], second, twin, first=True))
+        for depth in occurrence.last:
+            loop = occurrence.loops[depth]
+            if loop.context.exact(loop.statement.step) is not None and loop.context.exact(loop.statement.stop) is not None:
+                facts.append(_edge(loop, second, twin, first=False))
+    return facts
+
+
+def _edge(loop: Loop, second: bool, twin: Twin, *, first: bool) -> Fact:
+    statement = loop.statement
+    if first:
+        condition: Expr = Op("eq", (statement.var, statement.start), BOOL)
+        name = f"first iteration of {statement.var.name}"
+    else:
+        # Compared exactly: the typed sum could wrap in the last iteration.
+        condition = formula.le(ix.index(statement.stop), ix.add(statement.var, statement.step))
+        name = f"last iteration of {statement.var.name}"
+    return Fact(name, "", twin.rename(condition) if second else condition, statement.span, "thread")
+
+
+def with_barrier(nodes: tuple[Node, ...], before: ir.Statement, context: Context) -> tuple[Node, ...]:
+    """The tree with a ``cta_sync`` in front of one statement, for testing a remedy."""
+    from ptxspec.proof.tree import Branch, Step
+    result: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Step) and node.statement is before:
+            result.append(Sync(ir.Barrier("cta", before.span), context))
+        elif isinstance(node, Branch):
+            node = Branch(node.statement, node.context, node.then_context, with_barrier(node.then, before, context),
+                          node.else_context, with_barrier(node.orelse, before, context))
+        elif isinstance(node, Loop):
+            node = Loop(node.statement, node.context, node.inside, with_barrier(node.body, before, context))
+        result.append(node)
+    return tuple(result)
