@@ -22,9 +22,10 @@ from .compare import Disagreement, Tally, compare
 from .draw import Case, case, neighbours, random_cases
 from .enumerate import accepted_anywhere
 from .host import Setting
+from .operands import operand_cases
 from .settings import grid, spread, toolkits
 
-Kind = Literal["grid", "sample", "exhaustive"]
+Kind = Literal["grid", "sample", "exhaustive", "operands"]
 _CHUNK = 40_000
 
 
@@ -33,7 +34,7 @@ class Plan:
     """What is asked. ``grid``: ``lines`` lines of each mnemonic under every setting of every toolkit (floors).
 
     ``sample``: the same under a spread of settings. ``exhaustive``: every form that some assembler takes, and all its
-    one-slot neighbours.
+    one-slot neighbours. ``operands``: opcodes that the target has, with operands changed; these ``lint`` predicts.
     """
 
     kind: Kind
@@ -112,7 +113,8 @@ def run(plan: Plan, state: Path | None = None, progress: TextIO | None = None) -
         tallies = {unit.mnemonic: Tally() for unit in todo}
         # One run of the assembler serves all mnemonics of a setting: starting it costs more than a thousand lines.
         for chunk in _chunks(one for unit in todo for one in _cases(plan, unit)):
-            for name, part in compare(toolkit, tools[toolkit], setting, chunk).items():
+            parts = compare(toolkit, tools[toolkit], setting, chunk, operands=plan.kind == "operands")
+            for name, part in parts.items():
                 _add(tallies[name], part)
             asked += len(chunk)
             found = sum(len(tally.disagreements) for tally in tallies.values())
@@ -142,8 +144,11 @@ def _together(plan: Plan, work: Sequence[Unit]) -> Iterator[tuple[str, Setting, 
 
 
 def _cases(plan: Plan, unit: Unit) -> Iterator[Case]:
+    source = random.Random(f"{plan.seed}|{unit.key}")
+    if plan.kind == "operands":
+        yield from operand_cases(unit.mnemonic, unit.setting, plan.lines, source)
+        return
     if plan.kind != "exhaustive":
-        source = random.Random(f"{plan.seed}|{unit.key}")
         yield from random_cases(unit.mnemonic, plan.lines, source)
         return
     table = registry.table(unit.mnemonic)

@@ -1,4 +1,7 @@
-"""The database's prediction beside the assembler's answer, for each instruction."""
+"""The prediction beside the assembler's answer, for each instruction.
+
+Opcodes with fitting operands are predicted by ``check``; instructions whose operands may be wrong by ``lint``.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from ptxspec.forms import check
+from ptxspec.ptx.lint import lint
 
 from ..assemble import Toolchain
 from .draw import Case
-from .host import Setting
+from .host import Setting, first_line, module
 from .label import label
 
+# The parser gives up on a module with hundreds of errors, as any reader would.
+_PIECE = 150
 _TOKEN = re.compile(r"'[^']*'|\d+")
 
 
@@ -56,27 +62,62 @@ class Tally:
         return {**asdict(self), "disagreements": [asdict(found) for found in self.disagreements]}
 
 
-def compare(toolkit: str, tool: Toolchain, setting: Setting, cases: Sequence[Case]) -> dict[str, Tally]:
-    """Ask ``tool`` about every case and hold the database's prediction for ``toolkit`` against it, by mnemonic."""
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the assembler should say, whether the manual allows it, and the reasons if it does not."""
+
+    answer: str
+    legal: bool
+    code: str
+    rules: tuple[str, ...]
+
+
+def compare(
+    toolkit: str, tool: Toolchain, setting: Setting, cases: Sequence[Case], *, operands: bool = False
+) -> dict[str, Tally]:
+    """Ask ``tool`` about every case and hold the prediction for ``toolkit`` against it, by mnemonic."""
     tallies: dict[str, Tally] = {}
     answers = label(tool, setting, [case.line for case in cases])
-    for case, answer in zip(cases, answers, strict=True):
-        verdict = check(case.opcode, sm=setting.target, ptx=setting.ptx, toolkit=toolkit)
-        predicted = verdict.ptxas.value
+    predictions = (by_lint if operands else by_check)(toolkit, setting, cases)
+    for case, answer, predicted in zip(cases, answers, predictions, strict=True):
         tally = tallies.setdefault(_mnemonic(case.opcode), Tally())
         tally.asked += 1
         tally.accepted += answer.answer == "accept"
         tally.crashed += answer.answer == "crash"
-        tally.legal += verdict.legal
-        if predicted != answer.answer:
-            rules = tuple(rule.id for rule in verdict.rules)
+        tally.legal += predicted.legal
+        # A crash on what is refused anyway is the assembler's own affair.
+        refused = predicted.answer == "reject" and answer.answer == "crash"
+        if predicted.answer != answer.answer and not (operands and refused):
             tally.disagreements.append(
                 Disagreement(
-                    toolkit, setting.version, setting.target, case.line, predicted, verdict.code, rules,
-                    answer.answer, answer.message,
+                    toolkit, setting.version, setting.target, case.line, predicted.answer, predicted.code,
+                    predicted.rules, answer.answer, answer.message,
                 )
             )
     return tallies
+
+
+def by_check(toolkit: str, setting: Setting, cases: Sequence[Case]) -> list[Prediction]:
+    """Each opcode judged by itself."""
+    out: list[Prediction] = []
+    for case in cases:
+        verdict = check(case.opcode, sm=setting.target, ptx=setting.ptx, toolkit=toolkit)
+        rules = tuple(rule.id for rule in verdict.rules)
+        out.append(Prediction(verdict.ptxas.value, verdict.legal, verdict.code, rules))
+    return out
+
+
+def by_lint(toolkit: str, setting: Setting, cases: Sequence[Case]) -> list[Prediction]:
+    """The module that the assembler is given, linted; an error on a line refuses it, a warning does not."""
+    out = [Prediction("accept", True, "", ())] * len(cases)
+    for start in range(0, len(cases), _PIECE):
+        piece = [case.line for case in cases[start : start + _PIECE]]
+        for finding in lint(module(setting, piece), "module.ptx", toolkit=toolkit).findings:
+            index = finding.line - first_line(setting)
+            if 0 <= index < len(piece) and out[start + index].answer == "accept":
+                answer = "reject" if finding.severity == "error" else "accept"
+                out[start + index] = Prediction(answer, False, finding.code, ())
+    return out
 
 
 def _mnemonic(text: str) -> str:

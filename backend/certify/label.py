@@ -1,7 +1,7 @@
 """What a real assembler says of each of many instructions, one by one.
 
 Errors of a line are independent of other lines, with three exceptions that are dealt with here: a *fatal* error stops
-the assembler at that line (the line is blanked and the rest asked again), a *crash* says nothing about any line (the
+the assembler at that line (what stands before and behind it is asked again), a *crash* says nothing about any line (the
 lines are halved until the culprit stands alone), and an error that names no line means that the setting is impossible.
 """
 
@@ -18,6 +18,8 @@ from .host import Setting, first_line, module
 
 Answer = Literal["accept", "reject", "crash"]
 _TIMEOUT = 300.0
+# Warnings are many and mean nothing here. Optimising what is thrown away would only cost time.
+_OPTIONS = ("-w", "-O0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,40 +50,33 @@ def label(tool: Toolchain, setting: Setting, lines: Sequence[str], *, batch: int
 def _batch(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[Label]:
     if not lines:
         return []
-    out: list[Label | None] = [None] * len(lines)
-    text = list(lines)
+    outcome = run_tool(
+        tool, module(setting, lines), setting.target, options=_OPTIONS, timeout=_TIMEOUT, keep=False
+    )
+    if outcome.status in ("crashed", "timeout"):
+        return _halves(tool, setting, lines, outcome.signal or outcome.status)
     base = first_line(setting)
-    # Each round without an answer blanks at least one line, so there are at most as many rounds as lines.
-    while True:
-        outcome = run_tool(
-            tool, module(setting, text), setting.target, options=_options(setting), timeout=_TIMEOUT, keep=False
-        )
-        if outcome.status in ("crashed", "timeout"):
-            return _halves(tool, setting, lines, outcome.signal or outcome.status)
-        found: dict[int, str] = {}
-        stopped: dict[int, str] = {}
-        elsewhere: list[str] = []
-        for message in outcome.messages:
-            if not message.refuses:
-                continue
-            index = message.line - base
-            if 0 <= index < len(lines):
-                found.setdefault(index, message.text)
-                if message.severity == "fatal":
-                    stopped.setdefault(index, message.text)
-            elif message.line or "aborted due to errors" not in message.text:
-                elsewhere.append(message.text)
-        if stopped:
-            for index, said in stopped.items():
-                out[index] = Label("reject", said)
-                text[index] = ""
+    found: dict[int, str] = {}
+    fatal: tuple[int, str] | None = None
+    elsewhere: list[str] = []
+    for message in outcome.messages:
+        index = message.line - base
+        if not message.refuses:
             continue
-        if not found and outcome.status != "ok":
-            return _nowhere(tool, setting, lines, elsewhere)
-        for index, said in found.items():
-            if out[index] is None:
-                out[index] = Label("reject", said)
-        return [known or ACCEPTED for known in out]
+        if 0 <= index < len(lines):
+            found.setdefault(index, message.text)
+            if message.severity == "fatal" and fatal is None:
+                fatal = (index, message.text)
+        elif message.line or "aborted due to errors" not in message.text:
+            elsewhere.append(message.text)
+    if fatal is not None:
+        # What stands before is asked again without the fatal line, so that each answer comes from a run that ended.
+        index, said = fatal
+        before, after = lines[:index], lines[index + 1 :]
+        return [*_batch(tool, setting, before), Label("reject", said), *_batch(tool, setting, after)]
+    if not found and outcome.status != "ok":
+        return _nowhere(tool, setting, lines, elsewhere)
+    return [Label("reject", found[index]) if index in found else ACCEPTED for index in range(len(lines))]
 
 
 def _halves(tool: Toolchain, setting: Setting, lines: Sequence[str], why: str) -> list[Label]:
@@ -96,7 +91,7 @@ def _nowhere(tool: Toolchain, setting: Setting, lines: Sequence[str], said: Sequ
     message = said[0] if said else "no reason given"
     if len(lines) > 1:
         return _halves(tool, setting, lines, message)
-    probe = run_tool(tool, module(setting, []), setting.target, options=_options(setting), timeout=_TIMEOUT, keep=False)
+    probe = run_tool(tool, module(setting, []), setting.target, options=_OPTIONS, timeout=_TIMEOUT, keep=False)
     if probe.status == "ok":
         return [Label("reject", message)]
     raise fail(
@@ -105,12 +100,7 @@ def _nowhere(tool: Toolchain, setting: Setting, lines: Sequence[str], said: Sequ
     )
 
 
-def _options(setting: Setting) -> tuple[str, ...]:
-    # Warnings are many and mean nothing here. Optimising what is thrown away would only cost time.
-    return ("-w", "-O0")
-
-
 def knows(tool: Toolchain, setting: Setting) -> bool:
     """True where ``tool`` assembles an empty module under ``setting``."""
-    probe = run_tool(tool, module(setting, []), setting.target, options=_options(setting), timeout=_TIMEOUT, keep=False)
+    probe = run_tool(tool, module(setting, []), setting.target, options=_OPTIONS, timeout=_TIMEOUT, keep=False)
     return probe.status == "ok"

@@ -55,7 +55,8 @@ def markdown(result: Result, date: str) -> str:
         f"# Certification: {result.plan.kind}",
         "",
         f"{_question(result.plan)} Asked on {date} of {tools}. Each instruction stood alone on a line; the database's"
-        " prediction (`ptxspec check`, field `ptxas`, findings applied) was held against the assembler's answer.",
+        f" prediction ({'errors of `ptxspec lint`' if result.plan.kind == 'operands' else 'field `ptxas` of `check`'},"
+        " findings applied) was held against the assembler's answer.",
         "",
         f"**{result.asked:,} lines, {len(result.disagreements):,} unexplained differences.**",
         "",
@@ -90,6 +91,8 @@ def _question(plan: Plan) -> str:
             return f"{plan.lines} lines of each mnemonic under every PTX version and target that each assembler takes."
         case "sample":
             return f"{plan.lines} lines of each mnemonic under a spread of PTX versions and targets."
+        case "operands":
+            return f"{plan.lines} lines of each mnemonic with operands changed, under a spread of versions and targets."
         case "exhaustive":
             return "Every form that some assembler takes, and every spelling one qualifier away from one."
 

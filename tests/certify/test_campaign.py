@@ -43,6 +43,19 @@ def test_the_floors_agree_under_every_version_and_target() -> None:
 
 
 @needs_ptxas
+def test_lint_agrees_with_every_assembler_on_operands() -> None:
+    result = run(Plan("operands", registry.mnemonics(), 12, SEED + 3))
+    assert not result.disagreements, summary(result)
+
+
+@needs_ptxas
+@pytest.mark.slow
+def test_lint_agrees_about_loads_and_stores_on_a_larger_sample() -> None:
+    result = run(Plan("operands", ("ld", "ldu", "mov", "st"), 400, SEED + 4))
+    assert not result.disagreements, summary(result)
+
+
+@needs_ptxas
 def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = run(SMALL)
     first = run(SMALL, tmp_path)
