@@ -28,8 +28,9 @@ def run(result: Result, quick: bool) -> None:
         b = torch.empty((m, n), device="cuda")
         expected = a.t().contiguous()
         name = "64x64 tiles, 256 threads"
-        entries = ours(name, lambda n=n, m=m: moves.transpose(T, n, m), (a, b), result.remark)
-        entries += tirx("TIRx, same kernel", lambda lang, n=n, m=m: moves.transpose(lang, n, m), (a, b), result.remark)
+        vectors = (a.view(n, m // 4, 4), b.view(m, n // 4, 4))
+        entries = ours(name, lambda n=n, m=m: moves.transpose(T, n, m), vectors, result.remark)
+        entries += tirx("TIRx, same kernel", lambda lang, n=n, m=m: moves.transpose(lang, n, m), vectors, result.remark)
         entries.append(torch_copy(b, a.t(), "torch copy_ of the transposed view"))
         if warp is not None:
             entries.append(Contestant("Warp, shared 64x64 tile", warp.transpose(a, b)))
@@ -40,5 +41,5 @@ def run(result: Result, quick: bool) -> None:
             for key, rate in rates.items():
                 if key != name:
                     result.add(f"{n} x {m}", rates[name], "GB/s", against=key, other=rate, lower=False)
-        del a, b, expected
+        del a, b, expected, vectors, entries
         torch.cuda.empty_cache()

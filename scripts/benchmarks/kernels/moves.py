@@ -123,47 +123,51 @@ def exchange(T, blocks, threads=64):
 def transpose(T, n, m):
     """Transpose f32 ``(n, m)`` in 64x64 tiles, 256 threads a block, every global access 16 bytes wide.
 
-    A warp reads 4 rows of 8 vectors. Word w of a vector goes to row ``4 * c + w`` of the shared tile, at column
-    ``((r // 4) ^ c) * 4 + r % 4``: the XOR spreads the 8 vectors over the banks, so that neither the word
-    stores nor the vector loads of a warp meet in a bank.
+    Arrays are seen as rows of vectors: ``(n, m // 4, 4)`` to ``(m, n // 4, 4)``. A warp (threads x and y) reads 4 rows
+    of 8 vectors. Word w of vector c in row r of the tile goes to row ``4 * c + w`` of the shared tile, into its group
+    ``(r // 4) ^ c`` at place ``r % 4``: the XOR spreads the 8 vectors over the banks, so that neither the word stores
+    nor the vector loads of a warp meet in a bank.
     """
     assert (n % 64, m % 64) == (0, 0)
 
     @T.function
-    def transpose_tiles(A: T.Tensor((n, m), "float32", align=16), B: T.Tensor((m, n), "float32", align=16)):
-        T.device_entry(launch=T.cuda.LaunchConfig(grid=(m // 64, n // 64), block=256))
-        tid = T.cuda.thread_idx("x")
+    def transpose_tiles(
+        A: T.Tensor((n, m // 4, 4), "float32", align=16),
+        B: T.Tensor((m, n // 4, 4), "float32", align=16),
+    ):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=(m // 64, n // 64), block=(8, 4, 8)))
+        x = T.cuda.thread_idx("x")
+        y = T.cuda.thread_idx("y")
+        half = T.cuda.thread_idx("z") % 2
+        quarter = T.cuda.thread_idx("z") // 2
         bx = T.cuda.block_idx("x")
         by = T.cuda.block_idx("y")
-        lane = tid % 32
-        warp = tid // 32
         shared = T.alloc_shared((64, 16, 4), "float32", align=16)
         registers = T.alloc_local((4, 4), "float32", layout="default")
         words = registers.view(4, 4, 1)
-        # 8 warps: warp % 2 picks the half row of 8 vectors, warp // 2 and the repeat pick 4 of the 64 rows.
-        c = (warp % 2) * 8 + lane % 8
+        c = half * 8 + x
         for k in T.unroll(4):
-            r = k * 16 + (warp // 2) * 4 + lane // 8
             T.cuda.tile.apply(
                 T.ptx["ld.global.v4.b32"],
                 registers.sub[k, :],
-                A.sub[by * 64 + r, bx * 64 + c * 4 : bx * 64 + c * 4 + 4],
+                A.sub[by * 64 + k * 16 + quarter * 4 + y, bx * 16 + c, :],
             )
         for k in T.unroll(4):
             for w in T.unroll(4):
-                r = k * 16 + (warp // 2) * 4 + lane // 8
                 T.cuda.tile.apply(
-                    T.ptx["st.shared.b32"], shared.sub[c * 4 + w, (r // 4) ^ c, r % 4 : r % 4 + 1], words.sub[k, w, :]
+                    T.ptx["st.shared.b32"], shared.sub[c * 4 + w, (k * 4 + quarter) ^ c, y : y + 1], words.sub[k, w, :]
                 )
         T.cuda.cta_sync()
         for k in T.unroll(4):
-            q = k * 16 + (warp // 2) * 4 + lane // 8
-            T.cuda.tile.apply(T.ptx["ld.shared.v4.b32"], registers.sub[k, :], shared.sub[q, c ^ (q // 4), :])
+            T.cuda.tile.apply(
+                T.ptx["ld.shared.v4.b32"],
+                registers.sub[k, :],
+                shared.sub[k * 16 + quarter * 4 + y, c ^ (k * 4 + quarter), :],
+            )
         for k in T.unroll(4):
-            q = k * 16 + (warp // 2) * 4 + lane // 8
             T.cuda.tile.apply(
                 T.ptx["st.global.v4.b32"],
-                B.sub[bx * 64 + q, by * 64 + c * 4 : by * 64 + c * 4 + 4],
+                B.sub[bx * 64 + k * 16 + quarter * 4 + y, by * 16 + c, :],
                 registers.sub[k, :],
             )
 
