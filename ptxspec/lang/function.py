@@ -88,7 +88,7 @@ class Reader(Statements):
                       is_kernel=True)
         self.frames.append(frame)
         span = Span(source.file, source.node.lineno, source.node.col_offset + 1)
-        self.tracer = Tracer(self.definition.__name__, source.file, span, self.place)
+        self.tracer = Tracer(self.definition.__name__, source.file, span, self.place, self.excerpt)
         with tracing(self.tracer):
             self._parameters(source, frame)
             with suppress(Returned):

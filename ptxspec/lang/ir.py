@@ -55,10 +55,11 @@ class SubAxis:
 
 @dataclass(frozen=True, slots=True)
 class Sub:
-    """Narrowing: one :class:`SubAxis` for each axis of the shape before the step."""
+    """Narrowing: one :class:`SubAxis` for each axis of the shape before the step. ``text`` is how the user wrote it."""
 
     axes: tuple[SubAxis, ...]
     span: Span
+    text: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

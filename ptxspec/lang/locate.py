@@ -35,6 +35,13 @@ def element_bytes(dtype: str) -> int:
     return BITS[dtype] // 8
 
 
+def axis_name(axis: int, rank: int) -> str:
+    """An index in words: rows and columns of two-dimensional tensors, numbered axes of others."""
+    if rank == 2:
+        return f"{('row', 'column')[axis]} index (axis {axis})"
+    return "index" if rank == 1 else f"index of axis {axis}"
+
+
 @lru_cache(maxsize=4096)
 def storage(buffer: Buffer) -> tuple[Poly, Poly]:
     """First element and one past the last of the buffer's storage, in elements from its base.
@@ -87,7 +94,7 @@ def locate(view: View, index: Sequence[Index]) -> Located:
     at = [ix.index(i) for i in index]
     if len(at) != len(view.shape):
         raise ValueError(f"{len(at)} coordinates for a view of rank {len(view.shape)}")
-    checks = [BoundCheck(i, extent, axis, view.span, f"axis {axis} of {view.buffer.name}")
+    checks = [BoundCheck(i, extent, axis, view.span, f"{axis_name(axis, len(at))} of `{view.buffer.name}`")
               for axis, (i, extent) in enumerate(zip(at, view.shape))]
     dtype = view.dtype
     inside = ix.ZERO   # byte within the element that `at` names
@@ -116,7 +123,8 @@ def _undo_sub(step: Sub, at: list[Poly], shape: Shape, checks: list[BoundCheck])
     kept = iter(at)
     for axis, part in enumerate(step.axes):
         position = ix.add(part.start, ix.scale(next(kept), part.step)) if part.keep else ix.index(part.start)
-        checks.append(BoundCheck(position, shape[axis], axis, step.span, f"index {axis} of this selection"))
+        what = f"{axis_name(axis, len(shape))} of `{step.text}`" if step.text else axis_name(axis, len(shape))
+        checks.append(BoundCheck(position, shape[axis], axis, step.span, what))
         result.append(position)
     return result
 
@@ -151,11 +159,11 @@ def _relocated(view: View, k: int, step: Relayout, at: Sequence[Poly], inside: P
     low, high = storage(buffer)
     if size == unit and origin.slot_byte == ix.ZERO:
         checks.append(BoundCheck(ix.sub(ix.add(origin.slot, physical), low), ix.sub(high, low), 0, step.span,
-                                 f"element of the storage of {buffer.name}"))
+                                 f"element of the storage of `{buffer.name}`"))
     else:
         limit = ix.sub(ix.scale(ix.sub(high, low), unit), size - 1)
         checks.append(BoundCheck(ix.sub(start, ix.scale(low, unit)), limit, 0, step.span,
-                                 f"first byte of a {size}-byte element in the storage of {buffer.name}"))
+                                 f"first byte of a {size}-byte element in the storage of `{buffer.name}`"))
     checks += origin.checks
     byte = ix.add(start, inside)
     return Located(byte, ix.floordiv(byte, unit), ix.floormod(byte, unit), tuple(axes.items()), tuple(checks),

@@ -56,8 +56,11 @@ def whole_index(items: list[Item], view: ir.View, span: Span) -> tuple[Expr, ...
     return tuple(item for item in items if isinstance(item, Expr))
 
 
-def narrowed(view: ir.View, items: list[Item], span: Span, *, drop: bool) -> ir.View:
-    """The view on the selected part; with ``drop`` an integer removes its axis, else it stays with extent 1."""
+def narrowed(view: ir.View, items: list[Item], span: Span, *, drop: bool, text: str = "") -> ir.View:
+    """The view on the selected part; with ``drop`` an integer removes its axis, else it stays with extent 1.
+
+    ``text`` is the selection in the user's words.
+    """
     axes: list[ir.SubAxis] = []
     for axis, item in enumerate(items):
         if isinstance(item, slice):
@@ -67,7 +70,7 @@ def narrowed(view: ir.View, items: list[Item], span: Span, *, drop: bool) -> ir.
     shape: Shape = tuple(a.extent for a in axes if a.keep)
     if shape == view.shape and all(a.keep and a.step == 1 and a.start == ix.ZERO for a in axes):
         return view
-    return ir.View(view.buffer, (*view.steps, ir.Sub(tuple(axes), span)), shape, view.dtype, span)
+    return ir.View(view.buffer, (*view.steps, ir.Sub(tuple(axes), span, text)), shape, view.dtype, span)
 
 
 def _range(item: slice, extent: Poly, axis: int, span: Span) -> ir.SubAxis:

@@ -86,12 +86,13 @@ class TensorView:
         return SubAccess(self.ir)
 
     def __getitem__(self, key: object) -> TensorView | ElementRef:
-        span = current("a tensor").place()
+        tracer = current("a tensor")
+        span = tracer.place()
         items = spread(self.ir, key, span)
         indices = whole_index(items, self.ir, span)
         if indices is not None:
             return ElementRef(self.ir, indices, span)
-        return TensorView(narrowed(self.ir, items, span, drop=False))
+        return TensorView(narrowed(self.ir, items, span, drop=False, text=tracer.excerpt()))
 
     def view(self, *args: Like | str | DType | tuple[Like, ...], layout: Layout | None = None) -> TensorView:
         """``view(4, -1)`` reshapes; ``view(n, m, layout=L)`` lays the same storage out anew; ``view("float64")``
@@ -132,8 +133,9 @@ class SubAccess:
     view: ir.View
 
     def __getitem__(self, key: object) -> TensorView:
-        span = current("sub").place()
-        return TensorView(narrowed(self.view, spread(self.view, key, span), span, drop=True))
+        tracer = current("sub")
+        span = tracer.place()
+        return TensorView(narrowed(self.view, spread(self.view, key, span), span, drop=True, text=tracer.excerpt()))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -148,7 +150,7 @@ class ElementRef:
         """The element as a view of extent 1 on every axis."""
         axes = tuple(ir.SubAxis(i, _ONE, 1, True) for i in self.index)
         shape = tuple(_ONE for _ in self.index)
-        step = ir.Sub(axes, self.span)
+        step = ir.Sub(axes, self.span, self.text)
         return TensorView(ir.View(self.view.buffer, (*self.view.steps, step), shape, self.view.dtype, self.span))
 
     @property

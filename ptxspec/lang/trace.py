@@ -21,11 +21,13 @@ AXIS_NAMES = ("x", "y", "z")
 class Tracer:
     """Collects one kernel. ``place`` says where in the user's source the reader is."""
 
-    def __init__(self, name: str, file: str, span: Span, place: Callable[[], Span]) -> None:
+    def __init__(self, name: str, file: str, span: Span, place: Callable[[], Span],
+                 excerpt: Callable[[], str]) -> None:
         self.name = name
         self.file = file
         self.span = span
         self.place = place
+        self.excerpt = excerpt   # the user's text there
         self.launch: ir.Launch | None = None
         self.hardware: dict[str, Var] = {}
         self.buffers: list[ir.Buffer] = []
@@ -127,6 +129,11 @@ class Tracer:
             total = typed.binary("add", total,
                                  typed.binary("mul", self.hardware_id("tid", "z"), block[0] * block[1]))
         return total
+
+    def call(self, value: object, name: str) -> None:
+        """The user's first name for a hardware id becomes its name in messages."""
+        if isinstance(value, Var) and self.hardware.get(value.role) is value and "." in value.name:
+            value.name = name
 
     @property
     def threads(self) -> int:

@@ -76,9 +76,9 @@ def test_plain_python_runs_while_reading() -> None:
         B[i] = total if taps else 0.0
 
     assert body(stencil) == [
-        "A[i + shift]: float32 = A[threadIdx.x + 0]",
-        "A[i + shift]: float32 = A[threadIdx.x + 2]",
-        "B[threadIdx.x] = 0.0 + 0.5 * A[i + shift] + 0.25 * A[i + shift]",
+        "A[i + shift]: float32 = A[i + 0]",
+        "A[i + shift]: float32 = A[i + 2]",
+        "B[i] = 0.0 + 0.5 * A[i + shift] + 0.25 * A[i + shift]",
     ]
 
 
@@ -118,17 +118,17 @@ def test_memory_is_read_only_on_the_side_taken() -> None:
         B[0] = T.int32((i < N) & (i > 2)) + (1 if i > 3 else 2)
 
     assert body(guarded) == [
-        "if threadIdx.x < N",
-        "  A[i]: int32 = A[threadIdx.x]",
+        "if i < N",
+        "  A[i]: int32 = A[i]",
         "  if A[i] > 0",
-        "    if threadIdx.x + 1 < N",
-        "      A[i]: int32 = A[threadIdx.x]",
+        "    if i + 1 < N",
+        "      A[i]: int32 = A[i]",
         "      chosen[0] = A[i]",
         "    else",
         "      chosen[0] = 0",
         "    A[i] if i + 1 < N else 0: int32 = chosen[0]",
-        "    B[threadIdx.x] = A[i] if i + 1 < N else 0",
-        "B[0] = int32(threadIdx.x < N and threadIdx.x > 2) + Select(threadIdx.x > 3, 1, 2)",
+        "    B[i] = A[i] if i + 1 < N else 0",
+        "B[0] = int32(i < N and i > 2) + Select(i > 3, 1, 2)",
     ]
 
 
@@ -147,13 +147,13 @@ def test_early_return_guards_the_rest() -> None:
         return
 
     assert body(early) == [
-        "if threadIdx.x >= N",
+        "if i >= N",
         "else",
-        "  A[i]: int32 = A[threadIdx.x + 0]",
+        "  A[i]: int32 = A[i + 0]",
         "  if A[i] == 0",
-        "    A[threadIdx.x + 0] = 1",
+        "    A[i + 0] = 1",
         "  else",
-        "    A[threadIdx.x + 0] = 2",
+        "    A[i + 0] = 2",
     ]
 
 

@@ -61,6 +61,10 @@ class ReaderBase:
         """Where the reader is."""
         return self.span(self.node if self.node is not None else self.frame.source.node)
 
+    def excerpt(self) -> str:
+        """The user's text where the reader is."""
+        return self.frame.source.excerpt(self.node if self.node is not None else self.frame.source.node)
+
     def refuse(self, code: str, message: str, node: ast.AST, *, help: str = "", note: str = "") -> NoReturn:
         """Refuse at ``node``."""
         refuse(code, message, self.span(node), help=help, note=note)
@@ -94,7 +98,7 @@ class ReaderBase:
         dtype = element.view.dtype
         low, high = int_range(dtype) if is_integer(dtype) or dtype == BOOL else (None, None)
         span = self.span(node)
-        text = " ".join(self.frame.source.text(node).split())
+        text = self.frame.source.excerpt(node)
         result = Var(text if len(text) <= 40 else element.view.buffer.name + "[...]", dtype, "value", low, high, span)
         self.tracer.emit(ir.Load(result, element.view, element.index, span))
         return result

@@ -35,6 +35,14 @@ class Source:
             return offset + 1
         return len(text.encode()[:offset].decode(errors="replace")) + 1   # syntax trees count bytes
 
+    def excerpt(self, node: ast.AST) -> str:
+        """The user's own characters of ``node``; lines joined where it spans several."""
+        line, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+        if not line or line != end:
+            return " ".join(ast.unparse(node).split())
+        span = self.span(node)
+        return self.lines[line - self.first][span.column - 1:span.end_column - 1]
+
     def text(self, node: ast.AST) -> str:
         """The source text of ``node``."""
         return ast.unparse(node)

@@ -83,6 +83,7 @@ class Statements(Calls):
     def assign(self, target: ast.expr, value: object) -> None:
         if isinstance(target, ast.Name):
             self.frame.bind(target.id, value, self.span(target))
+            self.tracer.call(value, target.id)
         elif isinstance(target, (ast.Tuple, ast.List)):
             self._unpack(target, value)
         elif isinstance(target, ast.Subscript):
