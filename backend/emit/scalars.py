@@ -287,6 +287,10 @@ class Scalars:
 
     def as_bits(self, expr: Expr, bits: int) -> Register:
         """The memory representation of ``expr`` in a register at least ``bits`` wide (bool as 0 or 1)."""
+        if isinstance(expr, Var) and expr.dtype != BOOL:   # the common case: an element read before
+            held = self.context.scope.find(expr.uid)
+            if isinstance(held, Register):
+                return held
         if expr.dtype == BOOL:
             predicate, known = self.predicate(expr), self.context.known(expr)
 

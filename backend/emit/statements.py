@@ -21,6 +21,7 @@ from .machine import machine_bounds
 from .scalars import Scalars
 from .scopes import Scope, Value
 from .slots import Slots
+from .statics import free
 from .types import ARITHMETIC, VALUE_CLASS
 
 #: More instructions than this in one kernel is taken for a loop unrolled by mistake.
@@ -39,6 +40,7 @@ class Statements:
         self.context = context
         self.analysis = analysis
         self.placements = placements
+        self._fixed: dict[For, range] = {}   # values of loops whose bounds are constants
         self.scalars = Scalars(context)
         self.indices = Indices(context, self.scalars)
         self.scalars.indices = self.indices
@@ -52,7 +54,9 @@ class Statements:
         context = self.context
         for statement in statements:
             context.span = statement.span
-            if isinstance(statement, (Load, Store)):
+            kind = type(statement)
+            if kind is Load or kind is Store:
+                assert isinstance(statement, (Load, Store))
                 self._element(statement)
             elif isinstance(statement, Apply):
                 self.applies.write(statement, self.placements[id(statement)])
@@ -98,10 +102,14 @@ class Statements:
 
     def _for(self, loop: For) -> None:
         context = self.context
-        start, stop, step = (context.known(e) for e in (loop.start, loop.stop, loop.step))
-        constants = tuple(_constant(e) for e in (start, stop, step))
-        if all(c is not None for c in constants):
-            values = range(*(c or 0 for c in constants))
+        values = self._fixed.get(loop)
+        start, stop, step = loop.start, loop.stop, loop.step
+        if values is None:
+            start, stop, step = (context.known(e) for e in (start, stop, step))
+            values = constant_range(start, stop, step)
+            if values is not None and not (free(loop.start) or free(loop.stop) or free(loop.step)):
+                self._fixed[loop] = values
+        if values is not None:
             if not values:
                 return
             if loop in self.analysis.unrolled or len(values) * self.analysis.weight[loop] <= SMALL_LOOP:
@@ -212,9 +220,10 @@ class Statements:
             context.instr("barrier.cluster.wait.aligned", ())
 
 
-def _constant(expr: Expr) -> int | None:
-    poly = ix.index(expr)
-    return poly.const if poly.is_const else None
+def constant_range(start: Expr, stop: Expr, step: Expr) -> range | None:
+    """The loop's values where all bounds are known, else None."""
+    bounds = [ix.index(e) for e in (start, stop, step)]
+    return range(*(b.const for b in bounds)) if all(b.is_const for b in bounds) else None
 
 
 def _runs(start: Expr, stop: Expr) -> bool:
