@@ -80,7 +80,7 @@ def inputs(case: Case) -> list[np.ndarray]:
     if len(columns) == 3:
         rng = np.random.default_rng(9)
         picks = [rng.integers(0, c.size, 20000) for c in columns]
-        return [np.concatenate([c[p], c[k * 3:][:30], c[:30]]) for k, (c, p) in enumerate(zip(columns, picks))]
+        return [np.concatenate([c[p], np.roll(c, -3 * k)[:30], c[:30]]) for k, (c, p) in enumerate(zip(columns, picks))]
     grid = np.meshgrid(*[np.arange(len(c)) for c in columns], indexing="ij")
     out = [c[g.reshape(-1)] for c, g in zip(columns, grid)]
     if case.opcode.startswith(("div", "rem")) and case.target not in MANTISSA:
