@@ -17,6 +17,7 @@ CPU = {
     "checks": "legality checks: warm, and in bulk on standard input",
     "proofs": "proof time against threads, blocks, trip counts and applies",
     "latency": "compile latency: trace, prove, emit, assemble; against TIRx and Warp",
+    "emission": "registers and access widths of the emitted code, against nvcc",
     "simulator": "the simulator against numba's CUDA simulator",
 }
 GPU = {

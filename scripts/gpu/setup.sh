@@ -13,10 +13,13 @@ import lzma, pathlib, shutil, sys, tarfile, time
 site = pathlib.Path(sys.argv[1])
 carried = pathlib.Path("/tmp/carried")
 for archive in sorted(carried.glob("*.tar.xz")):
+    done = carried / f"{archive.name}.{archive.stat().st_size}.done"
+    if done.exists():
+        continue
     begun = time.time()
     with tarfile.open(archive) as packed:
         packed.extractall(site, filter="tar")
-    archive.unlink()
+    done.touch()
     print(f"unpacked {archive.name} in {time.time() - begun:.0f} s")
 parts = sorted(carried.glob("warp.so.xz.part*"))
 library = site / "warp" / "bin" / "warp.so"
