@@ -179,8 +179,12 @@ class Renderer:
             out(
                 f"                FloorTable({holds(floor.when)}, {version(f.ptx)}, {f.sm}, {only!r}, {until}, {floor.span.line}),"
             )
+        troubles = [f.spec for f in form.findings if f.spec.outcome != "accept"]
+        smooth = (all(t.context for t in troubles), not troubles)
+        waivable = sum(1 << n for n in {n for f in form.findings for n in f.waives})
+        lowered = any(f.floors for f in form.findings)
         special = any(f.spec.only or f.spec.until for f in form.floors)
-        out(f"            ),\n            floor=_floor_{i}, special={special},\n            findings=(")
+        out(f"            ),\n            floor=_floor_{i}, special={special}, smooth={smooth!r}, waivable={waivable:#x}, lowered={lowered},\n            findings=(")
         for finding in form.findings:
             g = finding.spec
             out(

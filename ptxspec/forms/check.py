@@ -68,8 +68,9 @@ class Judgement:
 
     def diagnostic(self) -> Diagnostic:
         """Why the form is not legal."""
-        if self.parsed.problem is not None:
-            return self.parsed.problem
+        problem = self.parsed.problem
+        if problem is not None:
+            return problem
         table, form, here = self.parsed.table, self.form, self.machine
         assert table is not None
         if form is None:
@@ -231,20 +232,61 @@ def _tolerated(table: Table, opcode: str, here: Machine, entry: bool) -> tuple[O
 
 def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
     """The verdict for one opcode. Never raises for any text. ``entry``: the code stands in a kernel."""
+    words = opcode.split(".")
+    table = _found(words[0])
+    if table is not None and here.since <= here.ptx:
+        # The way of a legal form whose words are in order; anything else goes through `_judge`.
+        get = table.tokens.get
+        mask = last = 0
+        for word in words[1:]:
+            bit, slot = get(word, _NOTHING)
+            if bit <= last or mask & slot:
+                break
+            mask |= bit
+            last = bit
+        else:
+            fitting, code = 0, ""
+            for form in table.forms:
+                if mask & ~form.allowed:
+                    continue
+                for need in form.required:
+                    if not mask & need:
+                        break
+                else:
+                    fitting += 1
+                    broken = form.broken(mask)
+                    if broken:
+                        # Sure only when no finding can waive what is broken.
+                        code = "F201" if form.documented and broken & ~form.waivable else ""
+                        continue
+                    ptx, sm = form.floor(mask)
+                    if ptx > here.ptx or sm > here.sm:
+                        code = "F301" if form.documented and not form.lowered else ""
+                    elif form.documented and not form.special and here.assembles and form.smooth[entry]:
+                        return FormVerdict(opcode, True, _ACCEPT, "", here, entry)
+                    else:
+                        code = ""
+            if code and fitting == 1:
+                return FormVerdict(opcode, False, _REJECT, code, here, entry)
+    return _judge(opcode, here, entry)
+
+
+_NOTHING = (0, 0)
+_ACCEPT = Outcome.ACCEPT
+_REJECT = Outcome.REJECT
+_found = registry.find
+
+
+def _judge(opcode: str, here: Machine, entry: bool) -> FormVerdict:
+    """The verdict in every case."""
     parsed = parse(opcode)
     table = parsed.table
-    if table is None or parsed.problem is not None:
-        assert parsed.problem is not None
+    if table is None or parsed.code:
         ptxas = Outcome.REJECT
         if table is not None and table.tolerances:
             ptxas = _tolerated(table, opcode, here, entry)[0]
-        return FormVerdict(
-            opcode,
-            False,
-            ptxas,
-            parsed.problem.code,
-            Judgement(opcode, parsed, here, None, 0, parsed.problem.code),
-        )
+        judgement = Judgement(opcode, parsed, here, None, 0, parsed.code)
+        return FormVerdict(opcode, False, ptxas, parsed.code, here, entry, judgement)
     mask = parsed.mask
     best: FormVerdict | None = None
     best_rank = 99
@@ -276,10 +318,12 @@ def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
             ptxas = outcome
         if rank < best_rank:
             best_rank = rank
-            best = FormVerdict(opcode, rank == 1, outcome, code, Judgement(opcode, parsed, here, form, broken, code))
+            judgement = Judgement(opcode, parsed, here, form, broken, code)
+            best = FormVerdict(opcode, rank == 1, outcome, code, here, entry, judgement)
     if best is None:
         code = no_form(table, mask).code
-        return FormVerdict(opcode, False, Outcome.REJECT, code, Judgement(opcode, parsed, here, None, 0, code))
+        judgement = Judgement(opcode, parsed, here, None, 0, code)
+        return FormVerdict(opcode, False, Outcome.REJECT, code, here, entry, judgement)
     best.ptxas = ptxas
     return best
 
@@ -307,6 +351,11 @@ def check_many(
     here = machine(sm, ptx, toolkit)
     for opcode in opcodes:
         yield judge(opcode, here)
+
+
+def judgement(opcode: str, here: Machine, entry: bool) -> Judgement:
+    """What stands behind a verdict that was given without looking further."""
+    return _judge(opcode, here, entry).judgement
 
 
 __all__ = ["Judgement", "check", "check_many", "floor_of", "judge", "no_form", "registry"]

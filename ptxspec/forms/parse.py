@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ptxspec.diagnostics import Diagnostic, Note
 from ptxspec.forms import registry
 from ptxspec.forms.table import FormTable, Table
@@ -11,24 +9,36 @@ from ptxspec.forms.table import FormTable, Table
 MAX_LENGTH = 400
 
 
-@dataclass(frozen=True, slots=True)
 class Parsed:
-    """``mask``: the words that were understood; ``in_order``: they stand in canonical order; ``problem``: why not all;
-    ``misplaced``: out of an order that the assembler insists on."""
+    """``mask``: the words that were understood; ``in_order``: they stand in canonical order; ``misplaced``: out of an order
+    that the assembler insists on; ``code``: why not all were understood (``""``: they were), ``word`` being the culprit."""
 
-    table: Table | None
-    mask: int
-    in_order: bool
-    problem: Diagnostic | None
-    misplaced: bool = False
+    __slots__ = ("code", "in_order", "mask", "misplaced", "opcode", "table", "word")
+
+    def __init__(self, opcode: str, table: Table | None, mask: int, in_order: bool, misplaced: bool = False,
+                 code: str = "", word: str = "") -> None:
+        self.opcode, self.table, self.mask, self.in_order = opcode, table, mask, in_order
+        self.misplaced, self.code, self.word = misplaced, code, word
+
+    @property
+    def problem(self) -> Diagnostic | None:
+        """The refusal, ``None`` when every word was understood."""
+        if not self.code:
+            return None
+        if self.table is None:
+            return _no_table(self.opcode, self.opcode.split(".")[0])
+        if self.code == "F101":
+            return unknown_word(self.table, self.word)
+        return repeated(self.table, self.word, self.mask)
 
 
 def parse(opcode: str) -> Parsed:
-    """Read an opcode. Never raises; what is not understood is a ``problem``."""
+    """Read an opcode. Never raises; what is not understood has a ``problem``."""
     words = opcode.split(".")
     table = registry.find(words[0]) if len(opcode) <= MAX_LENGTH else None
     if table is None:
-        return Parsed(None, 0, False, _no_table(opcode, words[0]))
+        known = len(opcode) <= MAX_LENGTH and words[0].replace("_", "").isalnum() and words[0].isascii()
+        return Parsed(opcode, None, 0, False, False, "F002" if known else "F001", words[0])
     mask, last, in_order, misplaced = 0, 0, True, False
     positions: dict[int, int] = {}
     for word in words[1:]:
@@ -36,25 +46,23 @@ def parse(opcode: str) -> Parsed:
         if pair is None:
             pairs = table.shared.get(word)
             if pairs is None:
-                return Parsed(table, mask, False, unknown_word(table, word))
+                return Parsed(opcode, table, mask, False, False, "F101", word)
             # The k-th word of a group belongs to its k-th slot.
             key = pairs[0][1]
             position = positions.get(key, 0)
             positions[key] = position + 1
             if position >= len(pairs) or not pairs[position][0]:
-                return Parsed(
-                    table, mask, False, Diagnostic("F102", f"`.{word}` is one word too many in `{table.mnemonic}`")
-                )
+                return Parsed(opcode, table, mask, False, False, "F102", word)
             pair = pairs[position]
         bit, slot = pair
         if mask & slot:
-            return Parsed(table, mask, False, repeated(table, word, mask & slot))
+            return Parsed(opcode, table, mask, False, False, "F102", word)
         if bit < last:
             in_order = False
             misplaced = misplaced or bool(bit & table.placed and mask > bit)
         mask |= bit
         last = bit
-    return Parsed(table, mask, in_order, None, misplaced)
+    return Parsed(opcode, table, mask, in_order, misplaced)
 
 
 def _no_table(opcode: str, mnemonic: str) -> Diagnostic:
@@ -65,14 +73,15 @@ def _no_table(opcode: str, mnemonic: str) -> Diagnostic:
     return registry.unknown_mnemonic(mnemonic)
 
 
-def repeated(table: Table, word: str, already: int) -> Diagnostic:
-    """Two words for one qualifier."""
-    first = table.names[already][1]
+def repeated(table: Table, word: str, mask: int) -> Diagnostic:
+    """Two words for one qualifier, or more words of a group than it has places."""
+    pair = table.tokens.get(word)
+    if pair is None:
+        return Diagnostic("F102", f"`.{word}` is one word too many in `{table.mnemonic}`")
+    slot, first = table.names[mask & pair[1]]
     if first == word:
         return Diagnostic("F102", f"`.{word}` is written twice")
-    return Diagnostic(
-        "F102", f"`.{first}` and `.{word}` are two words for the same qualifier, `{table.names[already][0]}`"
-    )
+    return Diagnostic("F102", f"`.{first}` and `.{word}` are two words for the same qualifier, `{slot}`")
 
 
 def unknown_word(table: Table, word: str) -> Diagnostic:
@@ -134,4 +143,7 @@ def fits(form: FormTable, mask: int) -> bool:
     """Whether the form has all these words and none of its own necessary ones is missing."""
     if mask & ~form.allowed:
         return False
-    return all(mask & need for need in form.required)
+    for need in form.required:  # noqa: SIM110  (a generator costs more than the loop)
+        if not mask & need:
+            return False
+    return True

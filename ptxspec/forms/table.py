@@ -114,7 +114,9 @@ class ObligationTable(NamedTuple):
 
 
 class FormTable(NamedTuple):
-    """One form. ``broken(m)``: bits of the violated rules. ``floor(m)``: smallest (ptx, sm)."""
+    """One form. ``broken(m)``: bits of the violated rules. ``floor(m)``: smallest (ptx, sm).
+    ``smooth``: the assembler takes all legal spellings, outside and inside of kernels.
+    ``waivable``: bits of rules, and ``lowered``: whether there are floors, that some assembler does not apply."""
 
     id: str
     line: int
@@ -127,6 +129,9 @@ class FormTable(NamedTuple):
     floors: tuple[FloorTable, ...]
     floor: Callable[[int], tuple[int, int]]
     special: bool
+    smooth: tuple[bool, bool]
+    waivable: int
+    lowered: bool
     findings: tuple[FindingTable, ...]
     operands: tuple[OperandTable, ...]
     steps: tuple[StepTable, ...]

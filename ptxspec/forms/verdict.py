@@ -10,6 +10,7 @@ from ptxspec.diagnostics import Diagnostic, Note, Span
 
 if TYPE_CHECKING:
     from ptxspec.forms.check import Judgement
+    from ptxspec.forms.target import Machine
 
 
 class Outcome(str, Enum):
@@ -83,40 +84,52 @@ class FormVerdict:
     ``findings``, ``diagnostic``) are worked out when asked for.
     """
 
-    __slots__ = ("_judgement", "_nearest", "code", "legal", "opcode", "ptxas")
+    __slots__ = ("_entry", "_here", "_judgement", "_nearest", "code", "legal", "opcode", "ptxas")
 
-    def __init__(self, opcode: str, legal: bool, ptxas: Outcome, code: str, judgement: Judgement) -> None:
+    def __init__(self, opcode: str, legal: bool, ptxas: Outcome, code: str, here: Machine, entry: bool,
+                 judgement: Judgement | None = None) -> None:
         self.opcode = opcode
         self.legal = legal
         self.ptxas = ptxas
         self.code = code
+        self._here = here
+        self._entry = entry
         self._judgement = judgement
         self._nearest: tuple[str, ...] | None = None
 
     @property
+    def judgement(self) -> Judgement:
+        """Form, mask and broken rules behind the verdict."""
+        if self._judgement is None:
+            from ptxspec.forms.check import judgement
+
+            self._judgement = judgement(self.opcode, self._here, self._entry)
+        return self._judgement
+
+    @property
     def form(self) -> str:
         """The id of the form, ``""`` when no form has these words."""
-        return self._judgement.form_id
+        return self.judgement.form_id
 
     @property
     def rules(self) -> tuple[RuleRef, ...]:
         """The rules that forbid it."""
-        return self._judgement.rules()
+        return self.judgement.rules()
 
     @property
     def floor(self) -> Floor | None:
         """What it needs; ``None`` when no form has these words."""
-        return self._judgement.floor()
+        return self.judgement.floor()
 
     @property
     def canonical(self) -> str:
         """The spelling in the manual's order, ``""`` when no form has these words."""
-        return self._judgement.canonical()
+        return self.judgement.canonical()
 
     @property
     def findings(self) -> tuple[FindingRef, ...]:
         """Differences between manual and assembler that concern this form."""
-        return self._judgement.findings()
+        return self.judgement.findings()
 
     @property
     def nearest(self) -> tuple[str, ...]:
@@ -124,7 +137,7 @@ class FormVerdict:
         if self._nearest is None:
             from ptxspec.forms.nearest import nearest
 
-            self._nearest = () if self.legal else nearest(self._judgement)
+            self._nearest = () if self.legal else nearest(self.judgement)
         return self._nearest
 
     @property
@@ -132,7 +145,7 @@ class FormVerdict:
         """The whole explanation, ``None`` for a legal form."""
         if self.legal:
             return None
-        base = self._judgement.diagnostic()
+        base = self.judgement.diagnostic()
         notes: list[Note] = []
         for finding in self.findings:
             notes.append(

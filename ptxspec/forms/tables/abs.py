@@ -76,7 +76,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0xc0, 65, 53, (), 0, 28),
                 FloorTable(lambda m: m & 0x300, 70, 80, (), 0, 29),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

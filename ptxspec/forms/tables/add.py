@@ -120,7 +120,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x3000, 80, 90, (), 0, 51),
                 FloorTable(lambda m: m & 0x3080 and m & 0x20, 92, 100, ('sm_107a', 'sm_107f', 'sm_120a', 'sm_120f', 'sm_121a', 'sm_121f'), 0, 52),
             ),
-            floor=_floor_0, special=True,
+            floor=_floor_0, special=True, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -151,7 +151,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x30000, 42, 53, (), 0, 49),
                 FloorTable(lambda m: m & 0xc0000, 78, 90, (), 0, 50),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

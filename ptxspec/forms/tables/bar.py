@@ -74,7 +74,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 37),
                 FloorTable(lambda m: m & 0x1, 78, 30, (), 0, 39),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -100,7 +100,7 @@ TABLE = Table(
                 FloorTable(None, 20, 20, (), 0, 38),
                 FloorTable(lambda m: m & 0x1, 78, 30, (), 0, 39),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -126,7 +126,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 37),
                 FloorTable(None, 60, 30, (), 0, 40),
             ),
-            floor=_floor_2, special=False,
+            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

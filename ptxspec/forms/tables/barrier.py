@@ -98,7 +98,7 @@ TABLE = Table(
                 FloorTable(None, 60, 30, (), 0, 48),
                 FloorTable(lambda m: m & 0x1, 78, 30, (), 0, 49),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -123,7 +123,7 @@ TABLE = Table(
                 FloorTable(None, 60, 30, (), 0, 48),
                 FloorTable(lambda m: m & 0x1, 78, 30, (), 0, 49),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -150,7 +150,7 @@ TABLE = Table(
                 FloorTable(None, 78, 90, (), 0, 50),
                 FloorTable(lambda m: m & 0x60, 80, 90, (), 0, 51),
             ),
-            floor=_floor_2, special=False,
+            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -174,7 +174,7 @@ TABLE = Table(
                 FloorTable(None, 78, 90, (), 0, 50),
                 FloorTable(lambda m: m & 0x80, 80, 90, (), 0, 51),
             ),
-            floor=_floor_3, special=False,
+            floor=_floor_3, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

@@ -43,7 +43,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 16),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

@@ -92,7 +92,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 74, 80, (), 0, 54),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -115,7 +115,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 74, 80, (), 0, 54),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -137,7 +137,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 74, 80, (), 0, 54),
             ),
-            floor=_floor_2, special=False,
+            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -162,7 +162,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 74, 80, (), 0, 54),
             ),
-            floor=_floor_3, special=False,
+            floor=_floor_3, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

@@ -190,7 +190,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 117),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -215,7 +215,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 117),
                 FloorTable(lambda m: False or m & 0x100000000, 10, 13, (), 0, 118),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -240,7 +240,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 117),
                 FloorTable(lambda m: m & 0x100000 or False, 10, 13, (), 0, 118),
             ),
-            floor=_floor_2, special=False,
+            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -268,7 +268,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 117),
                 FloorTable(lambda m: m & 0x100000 or m & 0x100000000, 10, 13, (), 0, 118),
             ),
-            floor=_floor_3, special=False,
+            floor=_floor_3, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -298,7 +298,7 @@ TABLE = Table(
                 FloorTable(lambda m: not m & 0x80000, 78, 90, (), 0, 122),
                 FloorTable(lambda m: m & 0x100, 78, 90, (), 0, 123),
             ),
-            floor=_floor_4, special=False,
+            floor=_floor_4, special=False, smooth=(True, True), waivable=0x0, lowered=True,
             findings=(
                 FindingTable('brain-flushed-early', ('12.0', '12.4', '12.8', '12.9'), None, 0x0, 0x8, False, 'accept', '', 'flushing subnormals while converting bf16 to f32 came later than the conversion', 'accepts ftz from PTX 7.1 and sm_80 on; 13.0 and later ask for PTX 7.8 and sm_90', 'leave ftz out below sm_90', 129),
             ),
@@ -326,7 +326,7 @@ TABLE = Table(
                 FloorTable(None, 70, 80, (), 0, 119),
                 FloorTable(lambda m: not m & 0x80000000, 78, 90, (), 0, 120),
             ),
-            floor=_floor_5, special=False,
+            floor=_floor_5, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

@@ -105,7 +105,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x80, 78, 30, (), 0, 33),
                 FloorTable(lambda m: m & 0x100, 78, 90, (), 0, 34),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -133,7 +133,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x80, 78, 30, (), 0, 33),
                 FloorTable(lambda m: m & 0x100, 78, 90, (), 0, 34),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

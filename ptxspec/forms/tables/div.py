@@ -90,7 +90,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 34),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -119,7 +119,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x3, 14, 10, (), 0, 36),
                 FloorTable(lambda m: m & 0x3c and m & 0x2000, 20, 20, (), 0, 37),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

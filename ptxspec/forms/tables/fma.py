@@ -100,7 +100,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x40, 70, 80, (), 0, 44),
                 FloorTable(lambda m: m & 0x1800, 70, 80, (), 0, 45),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x1, lowered=False,
             findings=(
                 FindingTable('fma-brain-round', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), lambda m: m & 0x1800, 0x1, 0x0, False, 'accept', '', 'half precision fma rounds to nearest even only', 'accepts rz, rm and rp for bf16 and bf16x2', 'write rn', 73),
             ),

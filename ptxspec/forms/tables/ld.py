@@ -314,7 +314,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x100000000000 and m & 0x100, 84, 70, (), 0, 145),
                 FloorTable(lambda m: (m & 0x8000000000 or (m & 0x4000000000 and m & 0x51080000000000)) and not m & 0x6630000000000, 88, 100, (), 0, 146),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, False), waivable=0x408400, lowered=False,
             findings=(
                 FindingTable('cop-with-l2', ('12.9', '13.0', '13.5'), None, 0x400, 0x0, False, 'accept', '', 'cache operators and L2 eviction priorities stand on separate syntax lines', 'accepts both in one 256-bit access', 'write one of the two; what wins is not documented', 6),
                 FindingTable('volatile-with-l2', ('12.9', '13.0', '13.5'), None, 0x8000, 0x0, False, 'accept', '', 'the volatile syntax line has no L2 eviction priority', 'accepts volatile with an L2 eviction priority in 256-bit accesses', 'leave the priority out', 15),
@@ -359,7 +359,7 @@ TABLE = Table(
                 FloorTable(lambda m: (m & 0x8000000000 or (m & 0x4000000000 and m & 0x51080000000000)) and not m & 0x6630000000000, 88, 100, (), 0, 146),
                 FloorTable(None, 94, 90, (), 0, 147),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, False), waivable=0x38, lowered=False,
             findings=(
                 FindingTable('narrow-v8', ('12.9', '13.0', '13.5'), None, 0x8, 0x0, False, 'accept', '', 'eight lanes exist for 32-bit types only', 'its front end accepts eight lanes of 8- and 16-bit types in every space and version; code generation then crashes for loads', 'use two or four lanes of a wider type', 24),
                 FindingTable('narrow-v8-crash', ('12.9', '13.0', '13.5'), lambda m: m & 0x8000000000 and m & 0x6630000000000, 0x0, 0x0, False, 'crash', 'entry', 'eight lanes exist for 32-bit types only', 'crashes while generating code for a kernel', 'use two or four lanes of a wider type', 33),

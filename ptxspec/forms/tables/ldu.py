@@ -86,7 +86,7 @@ TABLE = Table(
                 FloorTable(None, 20, 20, (), 0, 38),
                 FloorTable(lambda m: m & 0x80, 83, 70, (), 0, 39),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

@@ -105,7 +105,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 51),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -130,7 +130,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 51),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -158,7 +158,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x10000, 10, 13, (), 0, 52),
                 FloorTable(lambda m: m & 0x8000, 20, 20, (), 0, 53),
             ),
-            floor=_floor_2, special=False,
+            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

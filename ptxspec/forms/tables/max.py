@@ -109,7 +109,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 47),
                 FloorTable(lambda m: m & 0x1 or m & 0x600, 80, 90, (), 0, 52),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -140,7 +140,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x18000, 70, 80, (), 0, 50),
                 FloorTable(lambda m: m & 0x4, 70, 80, (), 0, 51),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

@@ -132,7 +132,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 62),
                 FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 63),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -155,7 +155,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 62),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -178,7 +178,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 62),
             ),
-            floor=_floor_2, special=False,
+            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -203,7 +203,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 62),
                 FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 63),
             ),
-            floor=_floor_3, special=False,
+            floor=_floor_3, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -227,7 +227,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 62),
                 FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 63),
             ),
-            floor=_floor_4, special=False,
+            floor=_floor_4, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -251,7 +251,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 62),
             ),
-            floor=_floor_5, special=False,
+            floor=_floor_5, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
                 FindingTable('mov-vector', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), None, 0x0, 0x0, True, 'accept', '', 'mov has no vector qualifier', 'moves lane by lane between two brace groups, also from special registers such as %tid', 'write one mov for each lane', 55),
             ),

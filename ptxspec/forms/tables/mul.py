@@ -121,7 +121,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 53),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -145,7 +145,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 53),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -176,7 +176,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x60000, 42, 53, (), 0, 56),
                 FloorTable(lambda m: m & 0x180000, 78, 90, (), 0, 57),
             ),
-            floor=_floor_2, special=False,
+            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

@@ -65,7 +65,7 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 19),
                 FloorTable(lambda m: m & 0x400, 10, 13, (), 0, 20),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

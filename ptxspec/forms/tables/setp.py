@@ -137,7 +137,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x200000000, 42, 53, (), 0, 51),
                 FloorTable(lambda m: m & 0x400000000, 78, 90, (), 0, 52),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

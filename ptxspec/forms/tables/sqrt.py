@@ -75,7 +75,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x1e and m & 0x40, 20, 20, (), 0, 26),
                 FloorTable(lambda m: m & 0x1c and m & 0x80, 20, 20, (), 0, 27),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(

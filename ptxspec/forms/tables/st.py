@@ -250,7 +250,7 @@ TABLE = Table(
                 FloorTable(lambda m: (m & 0x80000000 or (m & 0x40000000 and m & 0x510800000000)) and not m & 0x66300000000, 88, 100, (), 0, 106),
                 FloorTable(lambda m: m & 0x10 and m & 0x1, 93, 70, (), 0, 107),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x41400, lowered=False,
             findings=(
                 FindingTable('cop-with-l2', ('12.9', '13.0', '13.5'), None, 0x400, 0x0, False, 'accept', '', 'cache operators and L2 eviction priorities stand on separate syntax lines', 'accepts both in one 256-bit access', 'write one of the two; what wins is not documented', 6),
                 FindingTable('volatile-with-l2', ('12.9', '13.0', '13.5'), None, 0x1000, 0x0, False, 'accept', '', 'the volatile syntax line has no L2 eviction priority', 'accepts volatile with an L2 eviction priority in 256-bit accesses', 'leave the priority out', 15),

@@ -108,7 +108,7 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 45),
             ),
-            floor=_floor_0, special=False,
+            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
@@ -139,7 +139,7 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0xc000, 42, 53, (), 0, 48),
                 FloorTable(lambda m: m & 0x30000, 78, 90, (), 0, 49),
             ),
-            floor=_floor_1, special=False,
+            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
             findings=(
             ),
             operands=(
