@@ -57,11 +57,12 @@ def kernel(A: T.Tensor((64, 4), "float32", align=16), B: T.Tensor((M, 8), "int32
     B[i, 0] = T.Select(i > 5, i, n)
 '''
 POOL = [ast.parse(e, mode="eval").body for e in (
-    "tid", "n", "w", "A", "B", "registers", "shared", "x", "0", "1", "-1", "2.5", "True", "None", "'x'", "'float64'", "()",
-    "(1, 2)", "[]", "[tid]", "{}", "T", "T.cuda", "T.int32", "T.ptx", "A.sub", "A.shape", "A[0, 0]", "A[tid]", "B.sub[tid]",
-    "rows", "clamp", "lambda q: q", "M", "range(3)", "range(n)", "T.serial(n)", "T.grid(2, n)", "n + w", "tid < n", "slice(1)",
-    "print", "len", "min", "...", "f'{n}'", "A.view", "kernel", "T.alloc_local((2,))", "1 @ laneid", "S[4]", "i", "missing",
-    "tid // 0", "n << 40", "2 ** 70", "float('nan')", "float('inf')", "A.ptr_to([0, 0])", "[q for q in range(2)]", "type(n)")]
+    "tid", "n", "w", "A", "B", "registers", "shared", "x", "0", "1", "-1", "2.5", "True", "None", "'x'", "'float64'",
+    "()", "(1, 2)", "[]", "[tid]", "{}", "T", "T.cuda", "T.int32", "T.ptx", "A.sub", "A.shape", "A[0, 0]", "A[tid]",
+    "B.sub[tid]", "rows", "clamp", "lambda q: q", "M", "range(3)", "range(n)", "T.serial(n)", "T.grid(2, n)", "n + w",
+    "tid < n", "slice(1)", "print", "len", "min", "...", "f'{n}'", "A.view", "kernel", "T.alloc_local((2,))",
+    "1 @ laneid", "S[4]", "i", "missing", "tid // 0", "n << 40", "2 ** 70", "float('nan')", "float('inf')",
+    "A.ptr_to([0, 0])", "[q for q in range(2)]", "type(n)")]
 _operators: list[ast.operator] = [ast.Add(), ast.Sub(), ast.Mult(), ast.Div(), ast.FloorDiv(), ast.Mod(), ast.Pow(),
                                   ast.LShift(), ast.BitAnd(), ast.MatMult()]
 

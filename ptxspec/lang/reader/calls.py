@@ -83,7 +83,8 @@ class Calls(Expressions):
 
     def call(self, function: object, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:
         """The result of ``function(*args, **kwargs)``."""
-        if isinstance(function, (Expr, TensorView)) or not callable(function) and not isinstance(function, LocalFunction):
+        local = isinstance(function, LocalFunction)
+        if isinstance(function, (Expr, TensorView)) or not (local or callable(function)):
             self.refuse("K206", f"{_a(function)} cannot be called", node)
         name = _name(function)
         if isinstance(function, functools.partial):
