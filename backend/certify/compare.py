@@ -19,7 +19,7 @@ from .host import Setting, first_line, module
 from .label import label
 
 # The parser gives up on a module with hundreds of errors, as any reader would.
-_PIECE = 150
+_PIECE = 60
 _TOKEN = re.compile(r"'[^']*'|\d+")
 
 

@@ -139,6 +139,9 @@ def _disturb(table: Table, drawn: Case, source: random.Random) -> Case:
     else:
         del words[source.randrange(len(words))]
     opcode = ".".join([table.mnemonic, *words])
+    parsed = parse(opcode)
+    if what == 2 and parsed.problem is not None and parsed.problem.code == "F102":
+        return drawn  # two different words for one qualifier: which of them the operands should fit, nobody can say
     return fit(opcode) or Case(opcode, drawn.line.replace(drawn.opcode, opcode, 1))
 
 
