@@ -21,13 +21,13 @@ WITHOUT_EXAMPLES = {"K290"}
 
 
 def run(source: str, file: str) -> None:
-    """Execute an example as a cell and read the kernel it defines."""
+    """Execute an example as a cell; read and prove the kernel it defines."""
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     names: dict[str, object] = {}
     exec(compile(source, file, "exec"), names)
     kernel = names.get("kernel")
     if isinstance(kernel, KernelFunction):
-        kernel.kernel()
+        ptxspec.prove(kernel).raise_if_bad()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
