@@ -36,6 +36,9 @@ class Toolchain:
         """For a person: ``ptxas 13.0.88``."""
         return f"{self.kind} {'.'.join(map(str, self.version))}"
 
+    def __str__(self) -> str:
+        return self.kind
+
 
 def toolchains(kind: Kind | None = None) -> tuple[Toolchain, ...]:
     """Every assembler found, nvJitLink first, then ``ptxas`` from the newest to the oldest, each version once."""

@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         plan = _plan(options)
         if not toolkits(plan.toolkits):
-            raise fail(UsageError, "U130", "no ptxas of a known toolkit is on this machine: run scripts/toolchains")
+            raise fail(UsageError, "U160", "no ptxas of a known toolkit is on this machine: run scripts/toolchains")
         state = Path(options.state) if options.state else None
         result = run(plan, state, None if options.quiet else sys.stderr)
     except PtxspecError as error:
@@ -59,12 +59,12 @@ def _plan(options: argparse.Namespace) -> Plan:
     known = registry.mnemonics()
     for name in options.mnemonic:
         if name not in known:
-            raise fail(UsageError, "U131", f"the database has no mnemonic '{name}'")
+            raise fail(UsageError, "U161", f"the database has no mnemonic '{name}'")
     for name in options.toolkit:
         if name not in registry.vocabulary().toolkits:
-            raise fail(UsageError, "U132", f"the database has no toolkit '{name}'")
+            raise fail(UsageError, "U162", f"the database has no toolkit '{name}'")
     if options.lines < 1:
-        raise fail(UsageError, "U133", f"--lines is {options.lines}")
+        raise fail(UsageError, "U163", f"--lines is {options.lines}")
     return Plan(
         options.kind, tuple(options.mnemonic) or known, options.lines, options.seed, tuple(options.toolkit),
         tuple(_setting(text) for text in options.setting),
@@ -75,5 +75,5 @@ def _setting(text: str) -> Setting:
     version, _, target = text.partition(":")
     major, _, minor = version.partition(".")
     if not (major.isdigit() and minor.isdigit() and target.startswith("sm_")):
-        raise fail(UsageError, "U134", f"'{text}' is no setting; write it as 9.0:sm_90")
+        raise fail(UsageError, "U164", f"'{text}' is no setting; write it as 9.0:sm_90")
     return Setting((int(major), int(minor)), target)

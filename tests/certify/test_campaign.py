@@ -114,7 +114,7 @@ def test_settings_are_those_that_the_toolkits_know() -> None:
 )
 def test_wrong_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
-    assert "error[U13" in capsys.readouterr().err
+    assert "error[U16" in capsys.readouterr().err
 
 
 @needs_ptxas
