@@ -162,8 +162,13 @@ def warp_in_warpgroup() -> Expr:
 
 @intrinsic
 def cluster_cta_id(axis: str = "x") -> Expr:
-    """Index of the block in its cluster along "x", "y" or "z" (int32)."""
-    return current("cluster_cta_id").hardware_id("cluster_ctaid", axis)
+    """Index of the block in its cluster along "x", "y" or "z" (int32).
+
+    Clusters tile the grid, so this is the block's index modulo the cluster size.
+    """
+    tracer = current("cluster_cta_id")
+    size = tracer.require_launch("cluster_cta_id").cluster[_axis(axis, "cluster_cta_id")]
+    return typed.binary("floormod", tracer.hardware_id("ctaid", axis), size, tracer.place())
 
 
 def _barrier(kind: str, what: str) -> None:

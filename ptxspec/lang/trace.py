@@ -100,18 +100,16 @@ class Tracer:
         return self.launch
 
     def hardware_id(self, kind: str, axis: str) -> Var:
-        """The variable of ``tid``, ``ctaid`` or ``cluster_ctaid`` along x, y or z, bounded by the launch."""
+        """The variable of ``tid`` or ``ctaid`` along x, y or z, bounded by the launch."""
         launch = self.require_launch(f"`{kind}`")
         if axis not in AXIS_NAMES:
             refuse("K141", f"an axis is \"x\", \"y\" or \"z\", not {axis!r}", self.place())
         role, k = f"{kind}.{axis}", AXIS_NAMES.index(axis)
         if role not in self.hardware:
-            names = {"tid": "threadIdx", "ctaid": "blockIdx", "cluster_ctaid": "clusterCtaIdx"}
+            names = {"tid": "threadIdx", "ctaid": "blockIdx"}
             grid = launch.grid[k]
             if kind == "tid":
                 high, bound = launch.block[k] - 1, None
-            elif kind == "cluster_ctaid":
-                high, bound = launch.cluster[k] - 1, None
             elif isinstance(grid, Const):
                 high, bound = int(grid.value) - 1, None
             else:

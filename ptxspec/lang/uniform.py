@@ -31,7 +31,7 @@ def _same(expr: Expr, unit: int | None, linear: Expr, memo: dict[Expr, bool]) ->
 
 def _decide(expr: Expr, unit: int | None, linear: Expr, memo: dict[Expr, bool]) -> bool:
     if isinstance(expr, Var):
-        return expr.role.startswith(("ctaid", "cluster_ctaid")) or expr.role in ("dim", "param", "loop")
+        return expr.role.startswith("ctaid") or expr.role in ("dim", "param", "loop")
     if unit is not None and isinstance(expr, Op) and expr.name == "floordiv":
         divisor = ix.index(expr.args[1])
         if divisor.is_const and divisor.const > 0 and divisor.const % unit == 0 and ix.index(expr.args[0]) == linear:
