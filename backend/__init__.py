@@ -1,1 +1,1 @@
-"""What text and what result: selector, emission, simulator, assembler and device. Imports ptxspec, never the reverse."""
+"""What text and what result: selector, emission, simulator, assembler, device. Imports ptxspec, never the reverse."""

@@ -89,7 +89,8 @@ def test_a_target_or_version_that_the_tool_does_not_know_is_said_so(tool: Toolch
 def test_nonsense_is_an_error_with_a_code(tool: Toolchain, text: str) -> None:
     with pytest.raises(AssembleError) as caught:
         assemble(text, "sm_90", using=tool)
-    assert caught.value.code in {"A101", "A106"}
+    # The oldest releases crash on text without a header.
+    assert caught.value.code in ({"A101", "A106"} if tool.version >= (12, 8) else {"A101", "A102", "A106"})
 
 
 @needs_assembler

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+from ptxspec.backend.assemble import toolchains
 
 import ptxspec
-from ptxspec.backend.assemble import toolchains
 from ptxspec.diagnostics import PtxspecError
 
 FOLDER = Path(ptxspec.__file__).parent / "explanations"
