@@ -12,7 +12,7 @@ from ptxspec.proof.tree import Branch, Claimed, Loop, Node, Step, Sync
 from ptxspec.proof.twin import Source, Twin, sources
 from ptxspec.proof.walk import Walker
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BOOL, INDEX, Expr, Op, Var, show
+from ptxspec.scalar.expr import INDEX, Expr, Var, show
 
 #: Threads that a barrier or scope brings together; None: all of the block (for a cluster: of each block).
 UNITS: dict[str, int | None] = {"warp": 32, "warpgroup": 128, "cta": None, "cluster": None}
@@ -36,16 +36,16 @@ def converge_drafts(walker: Walker) -> list[Draft]:
     return found
 
 
-def _visit(nodes: tuple[Node, ...], path: tuple[Branch | Loop, ...], walker: Walker, loads: dict[Var, Source],
+def _visit(nodes: tuple[Node, ...], path: tuple[tuple[Branch | Loop, bool], ...], walker: Walker, loads: dict[Var, Source],
            found: list[Draft]) -> None:
     for node in nodes:
         if isinstance(node, Sync):
             found.append(barrier_draft(node, path, walker, loads))
         elif isinstance(node, Branch):
-            _visit(node.then, (*path, node), walker, loads, found)
-            _visit(node.orelse, (*path, node), walker, loads, found)
+            _visit(node.then, (*path, (node, True)), walker, loads, found)
+            _visit(node.orelse, (*path, (node, False)), walker, loads, found)
         elif isinstance(node, Loop):
-            _visit(node.body, (*path, node), walker, loads, found)
+            _visit(node.body, (*path, (node, True)), walker, loads, found)
         elif isinstance(node, Step) and isinstance(node.statement, ir.Apply) and node.statement.scope in UNITS:
             apply = node.statement
             draft = Draft("convergent", apply.span, f"{apply.use.opcode} at {apply.scope} scope", statement=apply,
@@ -56,7 +56,7 @@ def _visit(nodes: tuple[Node, ...], path: tuple[Branch | Loop, ...], walker: Wal
             assert isinstance(node, (Step, Claimed))
 
 
-def barrier_draft(node: Sync, path: tuple[Branch | Loop, ...], walker: Walker, loads: dict[Var, Source]) -> Draft:
+def barrier_draft(node: Sync, path: tuple[tuple[Branch | Loop, bool], ...], walker: Walker, loads: dict[Var, Source]) -> Draft:
     """All threads of the barrier's unit take the same way to it."""
     kind = node.statement.kind
     draft = Draft("convergent", node.statement.span, f"{kind} barrier", statement=node.statement, context=node.context)
@@ -65,40 +65,46 @@ def barrier_draft(node: Sync, path: tuple[Branch | Loop, ...], walker: Walker, l
     return draft
 
 
-def _items(context: Context, path: tuple[Branch | Loop, ...], unit: str, walker: Walker,
+def _items(context: Context, path: tuple[tuple[Branch | Loop, bool], ...], unit: str, walker: Walker,
            loads: dict[Var, Source]) -> list[Item]:
+    """One claim for each guard on the way: where one thread arrives, every other one that came so far goes on."""
     items: list[Item] = []
     if walker.threads.count == 1:
         return items
-    for depth, node in enumerate(path):
-        in_step = tuple(n for n in path[:depth] if isinstance(n, Loop))
-        twin = Twin(walker.threads, loads, in_step, True)
+    for depth, (node, taken) in enumerate(path):
+        in_step = tuple(n for n, _ in path[:depth] if isinstance(n, Loop))
         statement = node.statement
-        if isinstance(statement, ir.If):
-            if twin.uniform(statement.condition):
-                continue
-            mine: Expr = statement.condition
-            other = twin.rename(mine)
-        else:
+        more: list[Fact] = []
+        if isinstance(node, Loop):
+            twin = Twin(walker.threads, loads, in_step, True)
+            assert isinstance(statement, ir.For)
             if all(twin.uniform(e) for e in (statement.start, statement.stop, statement.step)):
                 continue
             if any(node.context.exact(e) is None for e in (statement.start, statement.stop, statement.step)):
                 items.append(Item(formula.FALSE, node.context, where=statement.span,
                                   unknown=f"the bounds of the loop over {statement.var.name} may wrap"))
                 continue
+            # Not about the variable, whose declared bounds hold inside the loop only: would iteration `count` exist?
             count = Var(f"iteration of {statement.var.name}", INDEX, "trip", 0, None)
             twin.share(count)
             reached = ix.add(statement.start, ix.mul(statement.step, count))
-            mine = Op("lt", (reached, ix.index(statement.stop)), BOOL)
-            other = twin.rename(mine)
-        more = [twin.differ(ordered=False)]
+            here = formula.eq(statement.var, reached)
+            more.append(Fact(f"iteration of {statement.var.name}", "", here, statement.span, "thread"))
+            mine: Expr = formula.lt(reached, statement.stop)
+        else:
+            twin = Twin(walker.threads, loads, in_step, True)
+            assert isinstance(statement, ir.If)
+            if twin.uniform(statement.condition):
+                continue
+            mine = statement.condition if taken else formula.negate(statement.condition)
+        other = twin.rename(mine)
+        more.append(twin.differ(ordered=False))
         size = UNITS[unit]
         if size is not None:
             group = ix.floordiv(walker.threads.linear(), size)
             more.append(Fact(f"one {unit}", "", formula.eq(group, ix.index(twin.rename(group))), None, "thread"))
-        both = twin.context(node.context, node.context, *more)
-        items.append(Item(Op("eq", (mine, other), BOOL), both, Diverges(mine, other, twin, statement, unit),
-                          where=statement.span))
+        both = twin.context(context, node.context, *more)
+        items.append(Item(other, both, Diverges(mine, other, twin, statement, unit), where=statement.span))
     return items
 
 

@@ -51,7 +51,7 @@ def prove(kernel: ir.Kernel | Traced, sm: str = "sm_90", *, rlimit: int = RESOUR
         found = disjoint_draft(step)
         if found is not None:
             drafts.append(found)
-    drafts.extend(Defined(session).run(walker.nodes))
+    drafts.extend(Defined().run(walker.nodes))
     drafts.extend(concurrent_drafts(walker))
     order = {id(s.statement): n for n, s in enumerate(steps(walker.nodes))}
     drafts.sort(key=lambda d: order.get(id(d.statement), -1) if d.statement is not None else -1)
@@ -92,6 +92,10 @@ class Resolver:
             # The other goals of this statement are about its meaning without overflow, which is refused here already.
             self._unsafe[id(draft.statement)] = tuple(
                 Fact("no overflow", show(i.claim), i.claim, i.where, "exact") for i in draft.items)
+        if draft.name == "in-bounds" and verdict == "refuted":
+            # Alignment and order are judged for the indices that exist.
+            self._unsafe[id(draft.access)] = tuple(
+                Fact("index inside", show(i.claim), i.claim, i.where, "exact") for i in draft.items)
         found = None
         message = f"{draft.subject}: {draft.name}"
         diagnostic: Diagnostic | None = None
@@ -125,7 +129,7 @@ class Resolver:
                 continue
             answer = self.session.decide(item.claim, item.context)
             if answer.verdict == "refuted":
-                doubt = self._doubt(item)
+                doubt = item.doubt or self._doubt(item)
                 if not doubt:
                     return "refuted", item, answer
                 worst = ("unknown", item, Answer("unknown", reason=doubt))
@@ -140,7 +144,11 @@ class Resolver:
         return worst
 
     def _assume_exact(self, draft: Draft) -> None:
-        facts = self._unsafe.get(id(draft.statement)) if draft.name != "no-wrap" else None
+        if draft.name == "no-wrap":
+            return
+        facts = self._unsafe.get(id(draft.statement), ())
+        if draft.name in ("aligned", "consecutive"):
+            facts = (*facts, *self._unsafe.get(id(draft.access), ()))
         if facts:
             draft.items = [replace(i, context=_with(i.context, facts)) for i in draft.items]
 

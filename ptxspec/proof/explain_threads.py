@@ -86,10 +86,10 @@ def diverge_example(found: Counterexample, about: Diverges, env: Env, threads: T
     values = {v.name: env.get(v, 0) for v in variables(about.condition)
               if not v.role.startswith(("tid.", "ctaid.")) and v.role != "trip"
               and not v.dtype.startswith(("float", "bfloat", "bits"))}
-    mine = bool(_value(about.condition, env))
-    yes, no = ("runs it", "does not") if isinstance(about.guard, ir.If) else ("goes on", "has left it")
-    lines = (f"first thread: {text_of(about)} is {'true' if mine else 'false'}, so it {yes if mine else no}",
-             f"second thread, {_who(second)}: it is {'false' if mine else 'true'}, so it {no if mine else yes}")
+    place = (f"takes the way to it at {text_of(about)}" if isinstance(about.guard, ir.If)
+             else f"is still in {text_of(about)}")
+    gone = "does not" if isinstance(about.guard, ir.If) else "has left it"
+    lines = (f"first thread: {place}", f"second thread, {_who(second)}: {gone}")
     return replace(found, values=values, lines=lines, second=second)
 
 

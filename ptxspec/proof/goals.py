@@ -20,13 +20,15 @@ SPACES = {"global": ("global",), "shared": ("shared",), "shared::cta": ("shared"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Item:
-    """One claim of an obligation. ``about`` carries what messages need; ``unknown`` is a reason not to decide it."""
+    """One claim of an obligation. ``about`` carries what messages need; ``unknown`` is a reason not to decide it, and
+    ``doubt`` a reason why a counterexample may not be real."""
 
     claim: Expr
     context: Context
     about: object = None
     unknown: str = ""
     where: Span | None = None
+    doubt: str = ""
 
 
 @dataclass(eq=False, slots=True)

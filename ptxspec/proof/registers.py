@@ -13,10 +13,9 @@ from functools import lru_cache
 
 from ptxspec.lang import ir
 from ptxspec.proof import formula
-from ptxspec.proof.facts import Fact
+from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item, Simple
 from ptxspec.proof.numeric import NotNumeric, compiled, points
-from ptxspec.proof.solver import Session
 from ptxspec.proof.tree import Access, Branch, Claimed, Loop, Node, Registers, Step
 from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show, variables
@@ -117,10 +116,10 @@ def symbolic_disjoint(out: Registers) -> list[Item]:
 class Defined:
     """The abstract interpreter; ``drafts`` collects one obligation for each register operand that is read."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self) -> None:
         self.drafts: dict[tuple[ir.Statement, int], Draft] = {}
         self.state: State = {}
+        self.fuzzy: set[tuple[ir.Buffer, int]] = set()     # bytes of which a loop made us know less than the truth
 
     def run(self, nodes: tuple[Node, ...]) -> list[Draft]:
         """Interpret the whole kernel."""
@@ -153,7 +152,7 @@ class Defined:
                 continue
             if apply is not None and (apply.preserve_dst or isinstance(registers, Addressed)):
                 # Where the predicate is false the old value stays, so there must be one.
-                self._keep(registers, values, pred)
+                self._keep(registers, values, pred, step.outside, path)
             else:
                 self._write(registers, values, pred)
 
@@ -182,8 +181,8 @@ class Defined:
                     if guards is None or guards in asked:
                         continue
                     asked.add(guards)
-                    self._need(draft, registers, guards, path, Unwritten(registers.buffer, byte, word, repeat,
-                                                                        tuple(guards)))
+                    self._need(draft, registers.context, guards, path, key,
+                               Unwritten(registers.buffer, byte, word, repeat, tuple(guards)))
 
     def _whole(self, registers: Registers, draft: Draft, reason: str) -> None:
         """Slots that only the running kernel picks: fine when all of the buffer is written, else not understood."""
@@ -195,17 +194,17 @@ class Defined:
         else:
             draft.items.append(Item(formula.FALSE, registers.context, unknown=reason))
 
-    def _need(self, draft: Draft, registers: Registers, guards: frozenset[Expr], path: tuple[Expr, ...],
-              about: Unwritten) -> None:
+    def _need(self, draft: Draft, context: Context, guards: frozenset[Expr], path: tuple[Expr, ...],
+              key: tuple[ir.Buffer, int], about: Unwritten) -> None:
         if any(g in path for g in guards):
             return
         claim = formula.disj(sorted(guards, key=lambda g: g._hash))
-        context = registers.context
         known = {f.condition for f in context}
         for k, condition in enumerate(path):           # substituted copies of conditions in unrolled iterations
             if condition not in known and not isinstance(condition, Const):
                 context = context.extend(Fact(f"path {k}", show(condition), condition, None, "guard"))
-        draft.items.append(Item(claim, context, about))
+        draft.items.append(Item(claim, context, about, doubt=(
+            f"what a loop leaves in {about.buffer.name} was only approximated") if key in self.fuzzy else ""))
 
     def _write(self, registers: Registers, values: Values, pred: Expr | None) -> None:
         try:
@@ -222,7 +221,8 @@ class Defined:
                 for byte in range(slot, slot + registers.word_bytes):
                     self.state[(registers.buffer, byte)] = new
 
-    def _keep(self, registers: Registers, values: Values, pred: Expr | None) -> None:
+    def _keep(self, registers: Registers, values: Values, pred: Expr | None, outside: Context,
+              path: tuple[Expr, ...]) -> None:
         if isinstance(registers, Addressed):
             self._stay(registers, values, pred)
             return
@@ -239,7 +239,7 @@ class Defined:
                     guards = self.state.get(key, frozenset())
                     if guards is not None:
                         # Kept only where something was there before: written under pred, or under the old guards.
-                        self._need(draft, registers, guards | {pred} if pred is not None else guards, (),
+                        self._need(draft, outside, guards | {pred} if pred is not None else guards, path, key,
                                    Unwritten(registers.buffer, byte, word, repeat, tuple(guards)))
                         self.state[key] = None if pred is None else guards | {pred}
 
@@ -265,16 +265,7 @@ class Defined:
         then = self.state
         self.state = before
         self._block(node.orelse, values, (*path, other))
-        merged: State = {}
-        for key in then.keys() | self.state.keys():
-            a, b = then.get(key, frozenset()), self.state.get(key, frozenset())
-            if a is None and b is None:
-                merged[key] = None
-            elif a == b:
-                merged[key] = a
-            else:
-                merged[key] = _under(a, condition) | _under(b, other)
-        self.state = merged
+        self.state = _either(condition, then, self.state)
 
     def _loop(self, node: Loop, values: Values, path: tuple[Expr, ...]) -> None:
         statement = node.statement
@@ -287,17 +278,23 @@ class Defined:
                 # A value read in one iteration is another value in the next: guards on it end here.
                 self.state = {k: _without(g, node) for k, g in self.state.items()}
             return
-        runs = trips is not None and len(trips) > 0 or self._runs(node)
+        before = dict(self.state)
         entry = dict(self.state)
         while True:                                    # what is known at the head only shrinks, so this ends
             self.state = dict(entry)
             self._block(node.body, values, path)
             after = {k: _without(g, node) for k, g in self.state.items()}
+            self.fuzzy.update(k for k, g in self.state.items() if after[k] != g)
             joined = {k: g for k, g in _meet(entry, after).items() if g is None or g}
             if joined == entry:
                 break
+            self.fuzzy.update(k for k in entry if joined.get(k, frozenset()) != entry[k])
             entry = joined
-        self.state = after if runs else _meet(entry, after)
+        if trips is not None and len(trips) > 0:
+            self.state = after
+        else:
+            runs = _at(Op("lt", (statement.start, statement.stop), BOOL), values)
+            self.state = _either(runs, after, before)
 
     def _reads_only(self, node: Loop, values: Values) -> bool:
         """The everyday case of a nest that only reads registers which surely hold values: no order to keep."""
@@ -354,10 +351,6 @@ class Defined:
         found = range(start, stop, step) if step > 0 else None
         return found if found is not None and len(found) <= MAX_TRIPS else None
 
-    def _runs(self, node: Loop) -> bool:
-        loop = node.statement
-        return self.session.holds(_typed_less(loop), node.context)
-
 
 class Addressed(Registers):
     """Thread-local memory used through an address: where a predicate is false the old bytes stay."""
@@ -374,8 +367,16 @@ def _at(expr: Expr, values: Values) -> Expr:
     return substitute(expr, dict(values)) if values else expr
 
 
-def _typed_less(loop: ir.For) -> Expr:
-    return Op("lt", (loop.start, loop.stop), BOOL)
+def _either(condition: Expr, yes: State, no: State) -> State:
+    """The state after one of two ways was taken."""
+    if isinstance(condition, Const):
+        return yes if condition.value else no
+    merged: State = {}
+    other = formula.negate(condition)
+    for key in yes.keys() | no.keys():
+        a, b = yes.get(key, frozenset()), no.get(key, frozenset())
+        merged[key] = a if a == b else _under(a, condition) | _under(b, other)
+    return merged
 
 
 def _picks(nodes: tuple[Node, ...], var: Var) -> bool:

@@ -1,0 +1,396 @@
+"""Brute-force truth for small kernels: run every thread of every block of the typed kernel, one step at a time, and
+check each rule by its plain meaning. Shares no code with the prover: views, layouts and expressions are evaluated here.
+
+Kernels must have constant sizes and no condition or index that depends on memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from ptxspec.lang import ir
+from ptxspec.layout import ComposeLayout, TileLayout
+from ptxspec.scalar.expr import BITS, Const, Expr, Op, Poly, Var, int_range, is_integer
+
+Env = dict[Var, int]
+
+
+class Wraps(Exception):
+    """A typed operation left its type."""
+
+
+class Undefined(Exception):
+    """Division by zero, or a value that nobody knows."""
+
+
+def calculate(expr: Expr, env: Env, strict: bool, seen: dict[Expr, int] | None = None) -> int:
+    """The machine value of an expression; with ``strict`` an integer operation that wraps raises."""
+    seen = {} if seen is None else seen
+    if expr in seen:
+        return seen[expr]
+    result = _calculate(expr, env, strict, seen)
+    seen[expr] = result
+    return result
+
+
+def _calculate(expr: Expr, env: Env, strict: bool, seen: dict[Expr, int]) -> int:
+    if isinstance(expr, Const):
+        return int(expr.value)
+    if isinstance(expr, Var):
+        if expr not in env:
+            raise Undefined(expr.name)
+        return env[expr]
+    if isinstance(expr, Poly):
+        total = expr.const
+        for monomial, coefficient in expr.terms:
+            value = coefficient
+            for part in monomial:
+                value *= calculate(part, env, strict, seen)
+            total += value
+        return total
+    assert isinstance(expr, Op)
+    n, args = expr.name, expr.args
+    if n == "select":
+        chosen = args[1] if calculate(args[0], env, False) else args[2]
+        return calculate(chosen, env, strict, seen)
+    if n == "land":
+        return int(all(calculate(a, env, False) for a in args))
+    if n == "lor":
+        return int(any(calculate(a, env, False) for a in args))
+    inner = strict and expr.dtype != "bool"
+    v = [calculate(a, env, inner, seen if inner == strict else None) for a in args]
+    if n in ("floordiv", "floormod", "truncdiv", "truncmod") and v[1] == 0:
+        raise Undefined("division by zero")
+    if n in ("shl", "shr") and not 0 <= v[1] < BITS.get(expr.dtype, 64):
+        raise Undefined("shift amount")
+    value = {
+        "add": lambda: v[0] + v[1], "sub": lambda: v[0] - v[1], "mul": lambda: v[0] * v[1], "neg": lambda: -v[0],
+        "abs": lambda: abs(v[0]), "min": lambda: min(v), "max": lambda: max(v), "floordiv": lambda: v[0] // v[1],
+        "floormod": lambda: v[0] % v[1], "and": lambda: v[0] & v[1], "or": lambda: v[0] | v[1],
+        "xor": lambda: v[0] ^ v[1], "not": lambda: ~v[0] if expr.dtype.startswith("int") else
+        (1 << BITS[expr.dtype]) - 1 - v[0], "shl": lambda: v[0] << v[1], "shr": lambda: v[0] >> v[1],
+        "eq": lambda: v[0] == v[1], "ne": lambda: v[0] != v[1], "lt": lambda: v[0] < v[1], "le": lambda: v[0] <= v[1],
+        "gt": lambda: v[0] > v[1], "ge": lambda: v[0] >= v[1], "lnot": lambda: not v[0], "cast": lambda: v[0],
+        "truncdiv": lambda: abs(v[0]) // abs(v[1]) * (1 if (v[0] < 0) == (v[1] < 0) else -1),
+        "truncmod": lambda: abs(v[0]) % abs(v[1]) * (1 if v[0] >= 0 else -1),
+    }[n]()
+    value = int(value)
+    if is_integer(expr.dtype):
+        low, high = int_range(expr.dtype)
+        if not low <= value <= high:
+            if strict and n != "cast":
+                raise Wraps(str(expr))
+            value = (value - low) % (high - low + 1) + low
+    return value
+
+
+def unravel(number: int, extents: list[int]) -> list[int]:
+    """Row-major coordinates; the first takes what is left over."""
+    result = []
+    for extent in reversed(extents[1:]):
+        result.append(number % extent)
+        number //= extent
+    return [number, *reversed(result)] if extents else []
+
+
+def placed(layout: object, index: list[int], shape: list[int]) -> dict[str, int]:
+    """Where a layout puts an index, axis by axis."""
+    if isinstance(layout, ComposeLayout):
+        at = placed(layout.tile_layout, index, shape)
+        m = at["m"]
+        mask = (1 << layout.swizzle_len) - 1
+        per, atom = layout.per_element, layout.atom_len
+        m ^= (m >> per + atom & mask) << per
+        return {**at, "m": m}
+    assert isinstance(layout, TileLayout)
+    linear = 0
+    for i, extent in zip(index, shape, strict=True):
+        linear = linear * extent + i
+    at = {"m": 0, **{axis: p.const for axis, p in layout.offset}}
+    extents = [f.extent.const for f in layout.shard]
+    for factor, position in zip(layout.shard, unravel(linear, extents), strict=True):
+        at[factor.axis] = at.get(factor.axis, 0) + position * factor.stride.const
+    return at
+
+
+def lowest(layout: TileLayout) -> int:
+    """The lowest memory element of a layout."""
+    low = dict(layout.offset)["m"].const if "m" in dict(layout.offset) else 0
+    return low + sum(min(0, (f.extent.const - 1) * f.stride.const) for f in layout.shard if f.axis == "m")
+
+
+def highest(layout: TileLayout) -> int:
+    """The highest memory element of a layout."""
+    low = dict(layout.offset)["m"].const if "m" in dict(layout.offset) else 0
+    return low + sum(max(0, (f.extent.const - 1) * f.stride.const) for f in layout.shard if f.axis == "m")
+
+
+class Place:
+    """A byte of a buffer, the hardware axes of its owner, and whether every index on the way was inside."""
+
+    def __init__(self, byte: int, axes: dict[str, int], inside: bool) -> None:
+        self.byte, self.axes, self.inside = byte, axes, inside
+
+
+def find(view: ir.View, index: list[int], env: Env) -> Place:
+    """Undo the steps of a view for one concrete index."""
+    shapes: list[tuple[list[int], str]] = []
+    shape, dtype = [e.const for e in view.buffer.shape], view.buffer.dtype
+    for step in view.steps:
+        shapes.append((shape, dtype))
+        if isinstance(step, ir.Sub):
+            shape = [a.extent.const for a in step.axes if a.keep]
+        elif isinstance(step, (ir.Reshape, ir.Relayout)):
+            shape = [e.const for e in step.shape]
+        elif isinstance(step, ir.Permute):
+            shape = [shape[k] for k in step.order]
+        else:
+            shape = [*shape[:-1], shape[-1] * BITS[dtype] // BITS[step.dtype]]
+            dtype = step.dtype
+    inside = all(0 <= i < e for i, e in zip(index, shape, strict=True))
+    at, within = list(index), 0
+    for step, (before, old) in zip(reversed(view.steps), reversed(shapes), strict=True):
+        if isinstance(step, ir.Sub):
+            rest = iter(at)
+            at = [calculate(a.start, env, True) + (next(rest) * a.step if a.keep else 0) for a in step.axes]
+            inside = inside and all(0 <= i < e for i, e in zip(at, before, strict=True))
+        elif isinstance(step, ir.Reshape):
+            linear = 0
+            for i, e in zip(at, [x.const for x in step.shape], strict=True):
+                linear = linear * e + i
+            at = unravel(linear, before)
+        elif isinstance(step, ir.Permute):
+            moved = [0] * len(at)
+            for k, source in enumerate(step.order):
+                moved[source] = at[k]
+            at = moved
+        elif isinstance(step, ir.Reinterpret):
+            new_size, old_size = BITS[dtype] // 8, BITS[old] // 8
+            start = at[-1] * new_size
+            at[-1], within = start // old_size, within + start % old_size
+            dtype = old
+        else:
+            raise NotImplementedError("relayout")
+    axes = placed(view.buffer.layout, at, [e.const for e in view.buffer.shape])
+    m = axes.pop("m")
+    if not view.buffer.is_param:
+        m -= lowest(view.buffer.layout) if isinstance(view.buffer.layout, TileLayout) else 0
+    return Place(m * (BITS[view.buffer.dtype] // 8) + within, axes, inside)
+
+
+class Run:
+    """All threads of a launch with fixed scalar parameters; ``bad`` collects the names of broken obligations."""
+
+    def __init__(self, kernel: ir.Kernel, scalars: Env) -> None:
+        self.kernel, self.scalars = kernel, scalars
+        self.bad: set[str] = set()
+        self.executed: set[int] = set()
+        self.assumed = True
+        self.touched: dict[tuple[object, ...], list[tuple[tuple[int, ...], int, bool]]] = {}
+
+    def run(self) -> None:
+        """Run everything."""
+        launch = self.kernel.launch
+        roles = {v.role: v for v in self.kernel.hardware}
+        grid = [calculate(g, self.scalars, False) for g in launch.grid]
+        for block in product(*(range(g) for g in grid)):
+            logs = []
+            for z, y, x in product(*(range(b) for b in reversed(launch.block))):
+                env = dict(self.scalars)
+                for kind, values in (("tid", (x, y, z)), ("ctaid", block)):
+                    for axis, value in zip("xyz", values):
+                        if f"{kind}.{axis}" in roles:
+                            env[roles[f"{kind}.{axis}"]] = value
+                linear = x + launch.block[0] * (y + launch.block[1] * z)
+                one = OneThread(self, env, linear, block)
+                one.block_of(self.kernel.body)
+                logs.append(one.barriers)
+            if any(log != logs[0] for log in logs):
+                self.bad.add("convergent")
+        self._races()
+
+    def touch(self, thread: "OneThread", buffer: ir.Buffer, byte: int, size: int, writes: bool) -> None:
+        """Remember an access for the race check."""
+        place = thread.block if buffer.scope == "shared" else ()
+        for b in range(byte, byte + size):
+            self.touched.setdefault((id(buffer), place, b), []).append(
+                ((*thread.block, thread.linear), len(thread.barriers), writes))
+
+    def _races(self) -> None:
+        for accesses in self.touched.values():
+            if not any(w for _, _, w in accesses):
+                continue
+            for k, (one, phase, writes) in enumerate(accesses):
+                for two, other, also in accesses[k + 1:]:
+                    if one != two and (writes or also) and (one[:-1] != two[:-1] or phase == other):
+                        self.bad.add("race-free")
+                        return
+
+
+class OneThread:
+    """One thread's way through the kernel."""
+
+    def __init__(self, run: Run, env: Env, linear: int, block: tuple[int, ...]) -> None:
+        self.run, self.env, self.linear, self.block = run, env, linear, block
+        self.barriers: list[int] = []
+        self.registers: dict[tuple[int, int], bool] = {}
+
+    def block_of(self, body: tuple[ir.Statement, ...]) -> None:
+        """Run statements in order."""
+        for statement in body:
+            self.one(statement)
+
+    def one(self, statement: ir.Statement) -> None:
+        """Run one statement."""
+        self.run.executed.add(id(statement))
+        if isinstance(statement, ir.If):
+            taken = calculate(statement.condition, self.env, False)
+            self.block_of(statement.then if taken else statement.orelse)
+        elif isinstance(statement, ir.For):
+            start, stop, step = (calculate(e, self.env, False) for e in (statement.start, statement.stop, statement.step))
+            if step <= 0:
+                self.run.bad.add("no-wrap")
+                return
+            for value in range(start, stop, step):
+                self.env[statement.var] = value
+                self.run.executed.add(-id(statement))
+                self.block_of(statement.body)
+        elif isinstance(statement, ir.Barrier):
+            self.barriers.append(id(statement))
+        elif isinstance(statement, ir.Assume):
+            if not calculate(statement.condition, self.env, False):
+                self.run.assumed = False
+        elif isinstance(statement, (ir.Load, ir.Store)):
+            self.element(statement)
+        else:
+            assert isinstance(statement, ir.Apply)
+            self.apply(statement)
+
+    def element(self, statement: ir.Load | ir.Store) -> None:
+        """A scalar element access."""
+        try:
+            place = find(statement.view, [calculate(i, self.env, True) for i in statement.index], self.env)
+        except (Wraps, Undefined):
+            self.run.bad.add("no-wrap")
+            return
+        size = BITS[statement.view.dtype] // 8
+        writes = isinstance(statement, ir.Store)
+        if statement.view.buffer.scope == "local":
+            self.register(statement.view.buffer, place, size, writes)
+        else:
+            self.memory(statement.view.buffer, place, size, writes, size)
+
+    def register(self, buffer: ir.Buffer, place: Place, size: int, writes: bool) -> None:
+        """Use a register."""
+        if not place.inside:
+            self.run.bad.add("in-bounds")
+        self.owner(place)
+        for b in range(place.byte, place.byte + size):
+            if writes:
+                self.registers[(id(buffer), b)] = True
+            elif not self.registers.get((id(buffer), b)):
+                self.run.bad.add("defined")
+
+    def owner(self, place: Place) -> None:
+        """The register must be the thread's own."""
+        mine = {"laneid": self.linear % 32, "warpid": self.linear // 32, "wid_in_wg": self.linear // 32 % 4,
+                "wgid": self.linear // 128, "tx": self.linear}
+        if any(mine[axis] != value for axis, value in place.axes.items()):
+            self.run.bad.add("owned")
+
+    def memory(self, buffer: ir.Buffer, place: Place, size: int, writes: bool, align: int) -> None:
+        """Use memory."""
+        if not place.inside:
+            self.run.bad.add("in-bounds")
+        if place.byte % align or buffer.align % align:
+            self.run.bad.add("aligned")
+        self.run.touch(self, buffer, place.byte, size, writes)
+
+    def apply(self, statement: ir.Apply) -> None:
+        """An instruction, once for each repeat."""
+        active = statement.pred is None or bool(calculate(statement.pred, self.env, False))
+        if active:
+            self.run.executed.add(-id(statement))
+        group = [{"laneid": self.linear % 32, "warpid": self.linear // 32, "wid_in_wg": self.linear // 32 % 4}[a]
+                 for a in statement.group_axes]
+        operands = [o for o in statement.use.operands if o.name != "policy"]
+        written: list[tuple[int, int]] = []
+        plans: list[tuple[object, ir.View, list[Place], int]] = []
+        for repeat in product(*(range(e) for e in statement.repeat)):
+            for operand, given in zip(operands, statement.operands, strict=True):
+                if isinstance(given, Expr):
+                    continue
+                words = given.shape[-1].const
+                try:
+                    places = [find(given, [*group, *repeat, w], self.env) for w in range(words)]
+                except (Wraps, Undefined):
+                    self.run.bad.add("no-wrap")
+                    return
+                plans.append((operand, given, places, BITS[given.dtype] // 8))
+        for operand, given, places, size in plans:
+            if "address" in operand.kinds:  # type: ignore[attr-defined]
+                if operand.space not in (given.buffer.scope, "generic"):  # type: ignore[attr-defined]
+                    self.run.bad.add("in-space")
+                if not active:
+                    continue
+                if any(p.byte != places[0].byte + k * size for k, p in enumerate(places)):
+                    self.run.bad.add("consecutive")
+                total = size * len(places)
+                writes = statement.use.mnemonic in ("st", "red")
+                first = Place(places[0].byte, {}, all(p.inside for p in places))
+                self.memory(given.buffer, first, total, writes, total)
+            elif operand.role == "in" and active:  # type: ignore[attr-defined]
+                for p in places:
+                    self.register(given.buffer, p, size, False)
+        for operand, given, places, size in plans:
+            if "address" in operand.kinds or operand.role == "in":  # type: ignore[attr-defined]
+                continue
+            for p in places:
+                if active and not p.inside:
+                    self.run.bad.add("in-bounds")
+                if active:
+                    self.owner(p)
+                for b in range(p.byte, p.byte + size):
+                    key = (id(given.buffer), b)
+                    if active and key in written:
+                        self.run.bad.add("disjoint")
+                    written.append(key)
+                    if active:
+                        self.registers[key] = True
+                    elif statement.preserve_dst:
+                        if not self.registers.get(key):
+                            self.run.bad.add("defined")
+                    else:
+                        self.registers[key] = False
+
+
+def statements(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
+    """Every statement that can be dead: accesses, instructions and barriers."""
+    for s in body:
+        if isinstance(s, ir.If):
+            yield from statements(s.then)
+            yield from statements(s.orelse)
+        elif isinstance(s, ir.For):
+            yield from statements(s.body)
+        elif not isinstance(s, ir.Assume):
+            yield s
+
+
+class Truth:
+    """What brute force knows: broken obligations over all scalar values tried, and whether some statement never runs."""
+
+    def __init__(self, kernel: ir.Kernel, values: dict[str, range]) -> None:
+        scalars = [p for p in kernel.params if isinstance(p, Var)]
+        self.bad: set[str] = set()
+        executed: set[int] = set()
+        self.any = False
+        for chosen in product(*(values[p.name] for p in scalars)):
+            run = Run(kernel, dict(zip(scalars, chosen)))
+            run.run()
+            if run.assumed:
+                self.any = True
+                self.bad |= run.bad
+                executed |= run.executed
+        self.dead = [s for s in statements(kernel.body)
+                     if (-id(s) if isinstance(s, ir.Apply) and s.pred is not None else id(s)) not in executed]
