@@ -15,6 +15,7 @@ import z3
 from ptxspec.db.formula import Space, solve
 from ptxspec.db.link import LinkedForm, LinkedInstruction
 from ptxspec.db.load import Specs
+from ptxspec.db.logic import Logic
 from ptxspec.db.tables import Bits
 
 Term = z3.BoolRef | z3.ArithRef | int | bool | str | tuple[str, ...]
@@ -103,6 +104,14 @@ class Masks:
             return z3.Or(*(var for bit, var in self.variables if bit & mask))
         raise Untranslatable(ast.unparse(node))
 
+    def condition(self, node: ast.expr) -> z3.BoolRef:
+        """``None`` (always), or a lambda over ``m``."""
+        if isinstance(node, ast.Constant) and node.value is None:
+            return z3.BoolVal(True)
+        if isinstance(node, ast.Lambda) and [a.arg for a in node.args.args] == ["m"]:
+            return self.boolean(node.body)
+        raise Untranslatable(ast.unparse(node))
+
     def broken(self, function: ast.FunctionDef, rules: int) -> list[z3.BoolRef]:
         """``_broken``: one formula for each rule bit."""
         out = [z3.BoolVal(False)] * rules
@@ -146,6 +155,39 @@ def _raise(node: ast.stmt) -> tuple[str, int]:
     raise Untranslatable(ast.unparse(node))
 
 
+def table_forms(source: str) -> list[dict[str, ast.expr]]:
+    """The keyword arguments of each ``FormTable(...)`` in ``TABLE``."""
+    found = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Call) and ast.unparse(n.func) == "FormTable"]
+    return [{k.arg: k.value for k in call.keywords if k.arg} for call in found]
+
+
+def calls(node: ast.expr) -> list[ast.Call]:
+    """The elements of a tuple of calls."""
+    if not isinstance(node, ast.Tuple) or not all(isinstance(e, ast.Call) for e in node.elts):
+        raise Untranslatable(ast.unparse(node)[:80])
+    return [e for e in node.elts if isinstance(e, ast.Call)]
+
+
+def condition_in(call: ast.Call) -> ast.expr:
+    """The one argument that is a condition: a lambda, or ``None``."""
+    found = [a for a in call.args if isinstance(a, ast.Lambda) or (isinstance(a, ast.Constant) and a.value is None)]
+    if len(found) != 1:
+        raise Untranslatable(ast.unparse(call)[:80])
+    return found[0]
+
+
+def conditions_of(space: Space, form: LinkedForm) -> dict[str, list[Logic]]:
+    """The conditions that the specs give to the parts of a form's table."""
+    renderer = space.renderer
+    return {
+        "floors": [f.when for f in form.floors],
+        "findings": [f.when for f in form.findings],
+        "operands": renderer.presence(form),
+        "steps": renderer.conditions(form, "semantics"),
+        "obligations": renderer.conditions(form, "obligations"),
+    }
+
+
 def prove(instruction: LinkedInstruction, specs: Specs, table: str, selector: str) -> list[Claim]:
     """All claims of one mnemonic, about these texts of its table and selector."""
     space = Space(instruction, specs)
@@ -169,6 +211,16 @@ def prove(instruction: LinkedInstruction, specs: Specs, table: str, selector: st
         later = z3.And(space.floors(form, limits=False), z3.Not(z3.substitute(
             space.floors(form, limits=False), (space.ptx, space.ptx + z3.Int("more")), (space.sm, space.sm + z3.Int("larger")))))
         claim(form, "what is legal stays legal on later machines", words, z3.Int("more") >= 0, z3.Int("larger") >= 0, later)
+        literal = table_forms(table)[i]
+        for part, conditions in conditions_of(space, form).items():
+            lambdas = [condition_in(call) for call in calls(literal[part])]
+            for n, (mine, theirs) in enumerate(zip(conditions, lambdas, strict=True)):
+                text = f"{part} {n} of the table has the condition of the specs"
+                claim(form, text, words, space.logic(mine, form) != masks.condition(theirs))
+        allowed = z3.Not(z3.Or(*(var for bit, var in masks.variables if bit & ~ast.literal_eval(literal["allowed"]))))
+        needs = [z3.Or(*(v for b, v in masks.variables if b & need)) for need in ast.literal_eval(literal["required"])]
+        single = [z3.PbLe([(space.word[n, v], 1) for v in vs], 1) for n, vs in instruction.values.items()]
+        claim(form, "the table's words are the form's", *single, z3.And(allowed, *needs) != words)
         if form.spec.documented:
             claim(form, "the selector decides as the specs say", *_selector(space, form, decisions[f"_decide_{i}"]))
     return out
