@@ -13,10 +13,10 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
-
-import ptxspec
 from ptxspec.backend.assemble import assemble
 from ptxspec.backend.device import device_present
+
+import ptxspec
 from ptxspec.diagnostics import AssembleError
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -21,9 +21,9 @@ from ptxspec.layout import S, TileLayout
 TITLE = "Emission quality"
 METHOD = (
     "Hardware registers a thread by the real assembler, ours against a CUDA kernel for the same work "
-    "(`scripts/benchmarks/kernels/equivalents.cu`) put through nvcc and then the same assembler at the same "
-    "optimisation level. The note lists the memory instructions of our machine code with their widths (no width: 32 bits), the "
-    "number of all instructions before the final branch, and spilled bytes."
+    "(`scripts/benchmarks/kernels/equivalents.cu`) put through nvcc and then the same assembler at the same level. The "
+    "note lists the memory instructions of our machine code with their widths (no width: 32 bits), the number of all "
+    "instructions before the final branch, and spilled bytes."
 )
 
 KERNELS: tuple[tuple[str, str, Callable[[], object]], ...] = (

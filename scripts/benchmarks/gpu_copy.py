@@ -30,9 +30,10 @@ def _sizes(result: Result, mib: int, rounds: int, warp: object) -> None:
     for threads in (128, 256, 512):
         entries += ours(f"one v4 a thread, {threads} threads",
                         lambda threads=threads: moves.dense(T, rows, threads), arrays, remark)
-    entries += ours("four v4 a thread, 256 threads", lambda: moves.dense(T, rows, 256, 4), arrays, remark)
+    fours = (a.view(-1, 4, 256, 4), b.view(-1, 4, 256, 4))
+    entries += ours("four v4 a thread, 256 threads", lambda: moves.dense(T, rows, 256, 4), fours, remark)
     entries += tirx("TIRx, one v4 a thread, 256 threads", lambda lang: moves.dense(lang, rows, 256), arrays, remark)
-    entries += tirx("TIRx, four v4 a thread, 256 threads", lambda lang: moves.dense(lang, rows, 256, 4), arrays, remark)
+    entries += tirx("TIRx, four v4 a thread, 256 threads", lambda lang: moves.dense(lang, rows, 256, 4), fours, remark)
     if warp is not None:
         entries.append(Contestant("Warp, one vec4 a thread, 256 threads", warp.rows(a, b)))  # type: ignore[attr-defined]
     times = compete(entries, b, a, remark, rounds)

@@ -93,7 +93,7 @@ def run(result: Result, quick: bool) -> None:
             result.remark(f"{name} absent: {type(error).__name__}: {str(error)[:160]}")
 
     try:
-        for name, call in raw_launches(executable.cubin, "dense_copy", a, b).items():
+        for name, call in raw_launches(executable.cubin, executable.module.entry, a, b).items():
             time_peer(name, lambda call=call: call)
     except Exception as error:
         result.remark(f"raw launches absent: {type(error).__name__}: {str(error)[:160]}")
