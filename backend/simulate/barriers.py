@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import MemoryTrap
-from .races import BLOCK_SHIFT, EPOCH_ONE, THREAD_BITS
+from .clocks import EPOCH_ONE
 from .state import Active, Batch, Index, demand
 from .steps import Control
 
@@ -18,7 +18,7 @@ BARRIERS = 16
 Released = list[tuple[int, Active]]
 
 
-class Missing(Exception):  # noqa: N818
+class Missing(Exception):
     """A barrier that cannot complete: ``thread`` waits at instruction ``pc`` with all of ``threads``; ``other`` does
     not come: it waits at ``other_pc``, or has ended."""
 
@@ -139,17 +139,8 @@ class Barriers:
         clocks = batch.start_clocks()
         warps = batch.linear[threads] // 32
         for block in blocks:
-            clocks.meet(int(block), np.unique(warps[batch.block_of[threads] == block]))
-        self._retag(threads)
-
-    def _retag(self, threads: Index) -> None:
-        batch = self._batch
-        clocks = batch.start_clocks()
-        block, linear = batch.block_of[threads], batch.linear[threads]
-        warp = linear // 32
-        own = clocks.known[block, warp, warp]
-        base = (block + (batch.first + 1)).astype(np.uint64) << np.uint64(BLOCK_SHIFT)
-        batch.tags[threads] = base | (own << np.uint64(THREAD_BITS)) | linear.astype(np.uint64)
+            clocks.meet(*clocks.place(np.array([block]), np.unique(warps[batch.block_of[threads] == block])))
+        batch.retag(threads)
 
     def _warp(self, mask: NDArray[np.generic], pc: int, active: Active) -> None:
         """A barrier of lanes: everybody named must be here now, since lanes that diverged meet again before it."""
@@ -180,8 +171,8 @@ class Barriers:
         clocks = batch.start_clocks()
         block, warp = batch.block_of[threads[whole]], batch.linear[threads[whole]] // 32
         pairs = np.unique(np.stack([block, warp], axis=1), axis=0)
-        clocks.known[pairs[:, 0], pairs[:, 1], pairs[:, 1]] += np.uint64(1)
-        self._retag(threads[whole])
+        clocks.tick(*clocks.place(pairs[:, 0], pairs[:, 1]))
+        batch.retag(threads[whole])
 
     def deadlock(self) -> Missing | None:
         """Called when nobody can run: the first barrier that somebody still waits at, and who does not come."""
@@ -199,4 +190,5 @@ class Barriers:
             return Missing(int(self._pc[first]), first, mine, other, int(self._pc[other]))
         everyone = np.flatnonzero((batch.block_of == block) & (self._pc < 0) & ~self._dead)
         other_or_none = int(everyone[0]) if everyone.size else None
-        return Missing(int(self._pc[first]), first, mine, other_or_none, ended=True)
+        ended = other_or_none is not None and bool(batch.ended[other_or_none])
+        return Missing(int(self._pc[first]), first, mine, other_or_none, ended=ended)

@@ -117,7 +117,7 @@ class Fault:
         return out
 
 
-class SimulationFault(LaunchError):  # noqa: N818
+class SimulationFault(LaunchError):
     """A simulated launch faulted; ``faults`` holds the faults found, the first one first."""
 
     def __init__(self, *faults: Fault) -> None:

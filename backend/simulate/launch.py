@@ -17,7 +17,7 @@ from ..memory import Bytes, GlobalMemory, Region, Variable, variable_region
 from .faults import Fault, SimulationFault, bad_launch
 from .machine import Machine, Stop
 from .program import Program, Resolver, compile_program, pack_scalar
-from .state import Active, Batch, Register, Shape, Triple
+from .state import Active, Batch, Register, Shape, Triple, block_numbers
 
 STEP_LIMIT = 1_000_000
 _BATCH_THREADS = 1 << 16
@@ -103,7 +103,8 @@ def simulate(ptx: str, entry: str, grid: Triple, block: Triple, args: Sequence[A
     executed = steps = batches = 0
     with np.errstate(all="ignore"):
         for first in range(0, shape.blocks, size):
-            batch = _batch(program, shape, first, min(size, shape.blocks - first), memory, check_races)
+            ids = block_numbers(shape, first, min(size, shape.blocks - first))
+            batch = _batch(program, shape, ids, memory, check_races)
             batch.regions |= {"param": params, "const": constants}
             machine = Machine(program, batch, faults, line_map or {}, stop=stop_on_fault, step_limit=step_limit)
             try:
@@ -145,15 +146,16 @@ def _check_shape(program: Program, shape: Shape) -> None:
 def _batch_blocks(program: Program, shape: Shape) -> int:
     each = shape.block_threads * max(program.thread_bytes(), 1) + 2 * (shape.shared + 4096)
     blocks = min(_BATCH_THREADS // shape.block_threads, _BATCH_BYTES // each)
-    return max(1, min(blocks, shape.blocks))
+    together = shape.cluster_blocks
+    return min(max(together, blocks // together * together), shape.blocks)
 
 
 def _no_race(race: object, region: Region, width: int, active: Active) -> None:
     raise AssertionError("a race before the machine is set up")
 
 
-def _batch(program: Program, shape: Shape, first: int, blocks: int, memory: GlobalMemory, races: bool) -> Batch:
-    threads = blocks * shape.block_threads
+def _batch(program: Program, shape: Shape, ids: NDArray[np.int64], memory: GlobalMemory, races: bool) -> Batch:
+    blocks, threads = ids.size, ids.size * shape.block_threads
     names = program.names
     registers = [Register(name, width, threads) for name, width in zip(names.labels, names.widths)]
     shared = [Variable(v.name, shape.dynamic if v.name in program.dynamic else v.size, v.align)
@@ -161,7 +163,7 @@ def _batch(program: Program, shape: Shape, first: int, blocks: int, memory: Glob
     regions = {"shared": variable_region("shared", shared, blocks, writable=True)}
     if program.variables["local"]:
         regions["local"] = variable_region("local", program.variables["local"], threads, writable=True)
-    return Batch(shape, first, blocks, registers, memory, regions, races, _no_race)
+    return Batch(shape, ids, registers, memory, regions, races, _no_race)
 
 
 def _parameters(program: Program, args: Sequence[Argument], memory: GlobalMemory) -> Region:

@@ -17,16 +17,17 @@ from ptxspec.diagnostics import Span
 from ..memory import MemoryTrap, Region
 from . import races
 from .barriers import Barriers, Missing
+from .cluster import ClusterBarrier
 from .faults import Fault
 from .program import Code, Program
-from .state import Active, Batch, Undefined, coordinates, demand
+from .state import Active, Batch, Index, Undefined, coordinates, demand
 from .values import Bits, Mask
 
 SPIN_CHECK = 512  # backward branches between two looks whether a loop makes no progress
 QUANTUM = 256  # instructions that other groups get when the first one spins
 
 
-class Stop(Exception):  # noqa: N818
+class Stop(Exception):
     """The run ends at its first fault."""
 
 
@@ -46,6 +47,7 @@ class Machine:
         self._held: list[tuple[int, Active]] = []
         self._held_until = 0
         self._barriers = Barriers(batch)
+        self._clusters = ClusterBarrier(batch)
         self._current: Code | None = None
         self._spins = 0
         self._snapshot: tuple[int, int, int, list[Bits]] | None = None
@@ -92,7 +94,7 @@ class Machine:
             for pc, active in held:
                 self._push(pc, active)
         if not self._heap:
-            missing = self._barriers.deadlock()
+            missing = self._barriers.deadlock() or self._clusters.deadlock()
             if missing is not None:
                 self._divergent(missing)
                 return self._next()
@@ -138,8 +140,11 @@ class Machine:
                 return None
             return code.target, chosen
         if control.kind == "exit":
+            self._batch.ended[chosen.threads()] = True
+            self._release()
             return None if rest is None else (pc + 1, rest)
-        released = self._barriers.arrive(control, pc, chosen)
+        at = self._clusters if control.scope == "cluster" else self._barriers
+        released = at.arrive(control, pc, chosen)
         for after, group in released:
             self._push(after + 1, group)
         return None if rest is None else (pc + 1, rest)
@@ -184,12 +189,18 @@ class Machine:
                       size=trap.size, buffer=trap.buffer, offset=trap.offset, extent=trap.extent)
         keep = np.ones(self._batch.threads, bool)
         keep[threads] = False
-        self._barriers.kill(threads)
-        self._release()
+        self._kill(threads)
         return active.narrow(keep[active.threads()])
 
-    def _release(self) -> None:
+    def _kill(self, threads: Index) -> None:
+        self._barriers.kill(threads)
+        self._clusters.kill(threads)
         for after, group in self._barriers.recheck():
+            self._push(after + 1, group)
+        self._release()
+
+    def _release(self) -> None:
+        for after, group in self._clusters.recheck():
             self._push(after + 1, group)
 
     def _divergent(self, missing: Missing) -> None:
@@ -205,8 +216,7 @@ class Machine:
                 detail = "has ended without arriving"
         self._add(code, "divergent-barrier", missing.thread, count=missing.threads.size, detail=detail,
                   other=where)
-        self._barriers.kill(missing.threads)
-        self._release()
+        self._kill(missing.threads)
 
     def _race(self, race: races.Race, region: Region, width: int, active: Active) -> None:
         assert self._current is not None

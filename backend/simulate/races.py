@@ -6,7 +6,8 @@ epoch of a thread counts the barriers it passed. Accesses of one block are order
 accesses of different blocks never are, whatever order this simulator happens to run them in.
 
 Two tags are enough: the pair kept is one of different blocks as soon as two blocks made such an access (then any
-write conflicts with one of them), and else the two latest different threads. Strong accesses (atomics, relaxed,
+write conflicts with one of them), and else the two latest different threads. Barriers of clusters and of some warps
+order by :class:`~.clocks.Clocks`. Strong accesses (atomics, relaxed,
 volatile) do not conflict with each other. Fences and acquire/release pairs are not taken as ordering.
 """
 
@@ -18,12 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import Region, Words
+from .clocks import BLOCK_SHIFT, THREAD_BITS, Clocks, Tags
 
-Tags = NDArray[np.uint64]
-
-THREAD_BITS = 10
-BLOCK_SHIFT = 34
-EPOCH_ONE = np.uint64(1 << THREAD_BITS)
 _THREADS = np.uint64(1 << THREAD_BITS)
 _BLOCK = np.uint64(1 << BLOCK_SHIFT)
 _ZERO = np.uint64(0)
@@ -47,33 +44,6 @@ class Race:
     other_kind: str
     byte: int
     count: int
-
-
-@dataclass(slots=True)
-class Clocks:
-    """What each warp of each block knows of the others, needed once a barrier had fewer than all threads.
-
-    ``known[b, v, w]``: accesses of warp ``w`` with a smaller epoch happened before what warp ``v`` does now.
-    """
-
-    known: NDArray[np.uint64]
-    first_block: int
-
-    def meet(self, block: int, warps: NDArray[np.intp]) -> None:
-        """The barrier of ``warps`` of the block (numbered in the batch)."""
-        table = self.known[block]
-        merged = table[warps].max(axis=0)
-        merged[warps] = table[warps, warps] + np.uint64(1)
-        table[warps] = merged
-
-    def ordered(self, earlier: Tags, now: Tags) -> NDArray[np.bool_]:
-        """Whether ``earlier`` happened before ``now``; both are tags of one block each."""
-        threads = _THREADS - np.uint64(1)
-        block = ((now >> np.uint64(BLOCK_SHIFT)) - np.uint64(1 + self.first_block)).astype(np.intp)
-        warp = ((now & threads) >> np.uint64(5)).astype(np.intp)
-        other = ((earlier & threads) >> np.uint64(5)).astype(np.intp)
-        epoch = (earlier & (_BLOCK - np.uint64(1))) >> np.uint64(THREAD_BITS)
-        return np.asarray(epoch < self.known[block, warp, other])
 
 
 @dataclass(slots=True)
@@ -120,7 +90,7 @@ def record(region: Region, offset: Words, row: NDArray[np.intp] | None, width: i
             for earlier in shadow.slots[other_kind]:
                 race = _conflict(earlier[granule], tags, kind, other_kind, clocks)
                 found = _first(found, race)
-    found = _first(found, _remember(shadow, granule, tags, kind))
+    found = _first(found, _remember(shadow, granule, tags, kind, clocks))
     if found is None:
         return None
     start = int(granule[found.position]) * shadow.granule - residue
@@ -144,21 +114,23 @@ def _conflict(earlier: Tags, tags: Tags, kind: str, other_kind: str, clocks: Clo
         bad = (differ >= _BLOCK) | ((differ != _ZERO) & (differ < _THREADS))
         bad &= earlier != _ZERO
     else:
-        elsewhere = differ >= _BLOCK
-        bad = elsewhere | (((differ & (_THREADS - np.uint64(1))) != _ZERO) & ~clocks.ordered(earlier, tags))
-        bad &= earlier != _ZERO
+        another = (differ >= _BLOCK) | ((differ & (_THREADS - np.uint64(1))) != _ZERO)
+        bad = another & (earlier != _ZERO)
+        bad &= ~clocks.ordered(earlier, tags)
     if not bad.any():
         return None
     positions = np.flatnonzero(bad)
     return Race(int(positions[0]), int(earlier[positions[0]]), kind, other_kind, 0, positions.size)
 
 
-def _remember(shadow: Shadow, granule: NDArray[np.intp], tags: Tags, kind: str) -> Race | None:
+def _remember(shadow: Shadow, granule: NDArray[np.intp], tags: Tags, kind: str, clocks: Clocks | None) -> Race | None:
     first, second = shadow.pair(kind)
     old_first, old_second = first[granule], second[granule]
     first[granule] = tags
     winner = first[granule]
     keep = (old_second != _ZERO) & ((old_second ^ winner) >= _BLOCK)
+    if clocks is not None:  # what this access comes after needs no place
+        keep &= ~clocks.ordered(old_second, winner)
     previous = (old_first != _ZERO) & (old_first != winner) & ~keep
     if previous.any():
         second[granule] = np.where(previous, old_first, old_second)

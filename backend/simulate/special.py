@@ -38,8 +38,7 @@ def value(batch: Batch, name: str) -> Bits:
 
 
 def _blocks(batch: Batch, axis: int) -> Bits:
-    block = np.arange(batch.first, batch.first + batch.blocks, dtype=np.int64)
-    return unravel(block, batch.shape.grid)[axis]
+    return unravel(batch.ids, batch.shape.grid)[axis]
 
 
 def _per_thread(batch: Batch, per_block: Bits) -> Bits:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import GlobalMemory, Region
-from .races import BLOCK_SHIFT, THREAD_BITS, Clocks, Race, Tags
+from .clocks import BLOCK_SHIFT, THREAD_BITS, Clocks, Tags
+from .races import Race
 from .values import UNSIGNED, Bits, Lane, Mask, constant, resize
 
 Index = NDArray[np.intp]
@@ -94,7 +95,7 @@ class Register:
             self.undef[index] = False
 
 
-class Undefined(Exception):  # noqa: N818
+class Undefined(Exception):
     """A value that was never defined is used; ``positions`` index the active threads."""
 
     def __init__(self, positions: Index, what: str) -> None:
@@ -129,6 +130,11 @@ class Shape:
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
+    def cluster_blocks(self) -> int:
+        """Blocks in a cluster."""
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
+
+    @property
     def blocks(self) -> int:
         """Blocks in the grid."""
         return self.grid[0] * self.grid[1] * self.grid[2]
@@ -146,17 +152,27 @@ def coordinates(linear: int, extents: Triple) -> Triple:
     return linear % x, linear // x % y, linear // (x * y)
 
 
+def block_numbers(shape: Shape, start: int, count: int) -> NDArray[np.int64]:
+    """Linear numbers of ``count`` blocks from the ``start``-th on, in an order that keeps clusters together."""
+    size = shape.cluster[0] * shape.cluster[1] * shape.cluster[2]
+    at = np.arange(start, start + count, dtype=np.int64)
+    clusters = (shape.grid[0] // shape.cluster[0], shape.grid[1] // shape.cluster[1], shape.grid[2] // shape.cluster[2])
+    cluster, rank = unravel(at // size, clusters), unravel(at % size, shape.cluster)
+    x, y, z = (c.astype(np.int64) * e + r for c, r, e in zip(cluster, rank, shape.cluster))
+    return np.asarray(x + shape.grid[0] * (y + shape.grid[1] * z))
+
+
 @dataclass(slots=True)
 class Batch:
-    """Blocks ``first`` to ``first + blocks - 1`` of a launch, running together in lockstep.
+    """Blocks of a launch that run together in lockstep; ``ids`` are their linear numbers, clusters kept together.
 
     ``regions`` holds the windowed spaces, ``tags`` the race tags, ``block_of`` the block of each thread, counted in the
-    batch. ``races`` is False when races are not looked for. ``specials`` caches special registers.
+    batch, ``ended`` the threads that executed exit. ``races`` is False when races are not looked for. ``specials``
+    caches special registers.
     """
 
     shape: Shape
-    first: int
-    blocks: int
+    ids: NDArray[np.int64]
     registers: Sequence[Register]
     memory: GlobalMemory
     regions: dict[str, Region]
@@ -171,33 +187,46 @@ class Batch:
     linear: NDArray[np.int64] = field(init=False)
     numbers: Index = field(init=False)
     tags: Tags = field(init=False)
+    ended: Mask = field(init=False)
 
     def __post_init__(self) -> None:
         each = self.shape.block_threads
         self.numbers = np.arange(self.threads)
         self.block_of = self.numbers // each
         self.linear = self.numbers % each
-        block = (self.block_of + (self.first + 1)).astype(np.uint64)
+        self.ended = np.zeros(self.threads, bool)
+        block = (self.ids[self.block_of] + 1).astype(np.uint64)
         self.tags = (block << np.uint64(BLOCK_SHIFT)) | self.linear.astype(np.uint64)
+
+    @property
+    def blocks(self) -> int:
+        """Blocks in the batch."""
+        return self.ids.size
 
     @property
     def threads(self) -> int:
         """Threads in the batch."""
-        return self.blocks * self.shape.block_threads
+        return self.ids.size * self.shape.block_threads
 
     def start_clocks(self) -> Clocks:
         """Per-warp clocks, made from the common epoch of each block when first needed."""
         if self.clocks is None:
-            warps = -(-self.shape.block_threads // 32)
             epoch = (self.tags[:: self.shape.block_threads] >> np.uint64(THREAD_BITS)) & np.uint64((1 << 24) - 1)
-            self.clocks = Clocks(np.repeat(epoch, warps * warps).reshape(self.blocks, warps, warps), self.first)
+            self.clocks = Clocks(epoch, self.ids, self.shape.cluster_blocks, -(-self.shape.block_threads // 32))
         return self.clocks
+
+    def retag(self, threads: Index) -> None:
+        """Give ``threads`` the epoch of their warp's clock."""
+        clocks = self.start_clocks()
+        block, linear = self.block_of[threads], self.linear[threads]
+        epoch = clocks.own[clocks.place(block, linear // 32)]
+        base = (self.ids[block] + 1).astype(np.uint64) << np.uint64(BLOCK_SHIFT)
+        self.tags[threads] = base | (epoch << np.uint64(THREAD_BITS)) | linear.astype(np.uint64)
 
     def where(self, thread: int) -> tuple[Triple, Triple]:
         """Thread and block coordinates of a thread of the batch."""
         each = self.shape.block_threads
-        block = self.first + thread // each
-        return coordinates(thread % each, self.shape.block), coordinates(block, self.shape.grid)
+        return coordinates(thread % each, self.shape.block), coordinates(int(self.ids[thread // each]), self.shape.grid)
 
 
 def uniform(value: int, width: int) -> Lane:

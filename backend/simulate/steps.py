@@ -47,11 +47,13 @@ class FormLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """The control effect of an instruction: ``kind`` is branch, exit or barrier."""
+    """The control effect of an instruction: ``kind`` is branch, exit or barrier; ``phase`` of a barrier of a cluster is
+    ``arrive``, ``wait`` or both (``""``)."""
 
     kind: str
     target: str = ""
     scope: str = ""
+    phase: str = ""
     id: Reader | None = None
     count: Reader | None = None
 
@@ -169,10 +171,11 @@ class InstructionCompiler:
                 raise unsupported(f"{target} is no branch target")
             return Control("branch", target=target.name)
         scope = str(step.args.get("scope") or "cta")
-        if scope not in ("cta", "warp"):
-            raise unsupported(f"barriers of scope {scope} have no meaning here")
+        phase = str(step.args.get("phase") or "")
+        if scope not in ("cta", "warp", "cluster") or (phase and scope != "cluster"):
+            raise unsupported(f"barriers of scope {scope} {phase} have no meaning here")
         count = step.args.get("count")
-        return Control("barrier", scope=scope, id=self._scalar(step.args["id"]),
+        return Control("barrier", scope=scope, phase=phase, id=self._scalar(step.args["id"]),
                        count=None if count is None else self._scalar(count))
 
     def _scalar(self, ref: object) -> Reader:
