@@ -1,4 +1,4 @@
-"""Proof obligations of kernels: stated once for all threads, decided with exact integers, explained with replayed values.
+"""Proof obligations of kernels: stated once for all threads, decided with exact integers, explained with examples.
 
 ``prove(kernel, sm="sm_90")`` is the entry. Importing this package loads neither Z3 nor anything heavy: Z3 comes in only
 when a goal needs it.

@@ -89,6 +89,7 @@ def open_cache(digest: str) -> Cache | None:
 
 def _z3_version() -> str:
     from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("z3-solver")
     except PackageNotFoundError:

@@ -15,15 +15,17 @@ class ObligationKind:
 
 
 _KINDS = (
-    ObligationKind("P101", "aligned", "the first byte of every memory atom is a multiple of the bytes the instruction moves"),
+    ObligationKind("P101", "aligned", "every memory atom starts at a multiple of the bytes the instruction moves"),
     ObligationKind("P102", "consecutive", "the words of a memory atom follow each other without a gap"),
-    ObligationKind("P103", "in-bounds", "every index of every view step stays inside its axis, and every byte inside its storage"),
+    ObligationKind(
+        "P103", "in-bounds", "every index of every view step stays inside its axis, every byte in its storage"
+    ),
     ObligationKind("P104", "in-space", "the storage lies in the state space that the opcode spells"),
     ObligationKind("P105", "owned", "every register named by an instruction belongs to the thread that issues it"),
     ObligationKind("P106", "disjoint", "no register is written twice by one instruction or by its repeats"),
-    ObligationKind("P107", "race-free", "no two threads touch one byte, one of them writing, without a barrier between"),
+    ObligationKind("P107", "race-free", "without a barrier between, no thread writes a byte that another one touches"),
     ObligationKind("P108", "defined", "a value is read only where it was written"),
-    ObligationKind("P109", "no-wrap", "the kernel's integer arithmetic stays inside its type wherever it feeds an index"),
+    ObligationKind("P109", "no-wrap", "the kernel's integer arithmetic stays inside its type where it feeds an index"),
     ObligationKind("P110", "convergent", "every thread that must arrive at a barrier or collective does"),
     ObligationKind("P111", "fits", "immediates, sizes and shared memory are within what the target can hold"),
     ObligationKind("P112", "launch", "block, cluster and grid are within the limits of the target"),

@@ -49,7 +49,7 @@ def meet(a: Residue, b: Residue) -> Residue:
         return b
     g = gcd(a.modulus, b.modulus)
     if (a.rest - b.rest) % g:
-        return a                                   # contradictory facts: vacuity is decided elsewhere
+        return a  # contradictory facts: vacuity is decided elsewhere
     step = b.modulus // g
     k = ((b.rest - a.rest) // g * pow(a.modulus // g, -1, step)) % step if step > 1 else 0
     return make(a.modulus * step, a.rest + a.modulus * k)
@@ -89,7 +89,7 @@ def _operation(expr: Op, args: list[Residue]) -> Residue:
         if a.modulus % c == 0:
             return make(0, a.rest % c)
         return make(gcd(a.modulus, c), a.rest)
-    if name == "floormod":                         # x mod y == x - y*q keeps every common divisor
+    if name == "floormod":  # x mod y == x - y*q keeps every common divisor
         return make(gcd(args[0].modulus, gcd(args[1].modulus, args[1].rest)), args[0].rest)
     if name == "floordiv" and args[1].modulus == 0 and args[1].rest > 0:
         a, c = args[0], args[1].rest
@@ -103,7 +103,7 @@ def _operation(expr: Op, args: list[Residue]) -> Residue:
         if a.modulus == 0 and b.modulus == 0:
             x, y = a.rest, b.rest
             return make(0, {"and": x & y, "or": x | y, "xor": x ^ y}[name])
-        low = min(_low_bits(a), _low_bits(b))      # equal low bits in, known low bits out
+        low = min(_low_bits(a), _low_bits(b))  # equal low bits in, known low bits out
         x, y = a.rest, b.rest
         best = make(low, {"and": x & y, "or": x | y, "xor": x ^ y}[name])
         if name == "and":

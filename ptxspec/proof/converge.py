@@ -36,8 +36,13 @@ def converge_drafts(walker: Walker) -> list[Draft]:
     return found
 
 
-def _visit(nodes: tuple[Node, ...], path: tuple[tuple[Branch | Loop, bool], ...], walker: Walker, loads: dict[Var, Source],
-           found: list[Draft]) -> None:
+def _visit(
+    nodes: tuple[Node, ...],
+    path: tuple[tuple[Branch | Loop, bool], ...],
+    walker: Walker,
+    loads: dict[Var, Source],
+    found: list[Draft],
+) -> None:
     for node in nodes:
         if isinstance(node, Sync):
             found.append(barrier_draft(node, path, walker, loads))
@@ -48,15 +53,22 @@ def _visit(nodes: tuple[Node, ...], path: tuple[tuple[Branch | Loop, bool], ...]
             _visit(node.body, (*path, (node, True)), walker, loads, found)
         elif isinstance(node, Step) and isinstance(node.statement, ir.Apply) and node.statement.scope in UNITS:
             apply = node.statement
-            draft = Draft("convergent", apply.span, f"{apply.use.opcode} at {apply.scope} scope", statement=apply,
-                          context=node.outside)
+            draft = Draft(
+                "convergent",
+                apply.span,
+                f"{apply.use.opcode} at {apply.scope} scope",
+                statement=apply,
+                context=node.outside,
+            )
             draft.items.extend(_items(node.outside, path, apply.scope, walker, loads))
             found.append(draft)
         else:
             assert isinstance(node, (Step, Claimed))
 
 
-def barrier_draft(node: Sync, path: tuple[tuple[Branch | Loop, bool], ...], walker: Walker, loads: dict[Var, Source]) -> Draft:
+def barrier_draft(
+    node: Sync, path: tuple[tuple[Branch | Loop, bool], ...], walker: Walker, loads: dict[Var, Source]
+) -> Draft:
     """All threads of the barrier's unit take the same way to it."""
     kind = node.statement.kind
     draft = Draft("convergent", node.statement.span, f"{kind} barrier", statement=node.statement, context=node.context)
@@ -65,8 +77,9 @@ def barrier_draft(node: Sync, path: tuple[tuple[Branch | Loop, bool], ...], walk
     return draft
 
 
-def _items(context: Context, path: tuple[tuple[Branch | Loop, bool], ...], unit: str, walker: Walker,
-           loads: dict[Var, Source]) -> list[Item]:
+def _items(
+    context: Context, path: tuple[tuple[Branch | Loop, bool], ...], unit: str, walker: Walker, loads: dict[Var, Source]
+) -> list[Item]:
     """One claim for each guard on the way: where one thread arrives, every other one that came so far goes on."""
     items: list[Item] = []
     if walker.threads.count == 1:
@@ -81,8 +94,14 @@ def _items(context: Context, path: tuple[tuple[Branch | Loop, bool], ...], unit:
             if all(twin.uniform(e) for e in (statement.start, statement.stop, statement.step)):
                 continue
             if any(node.context.exact(e) is None for e in (statement.start, statement.stop, statement.step)):
-                items.append(Item(formula.FALSE, node.context, where=statement.span,
-                                  unknown=f"the bounds of the loop over {statement.var.name} may wrap"))
+                items.append(
+                    Item(
+                        formula.FALSE,
+                        node.context,
+                        where=statement.span,
+                        unknown=f"the bounds of the loop over {statement.var.name} may wrap",
+                    )
+                )
                 continue
             # Not about the variable, whose declared bounds hold inside the loop only: would iteration `count` exist?
             count = Var(f"iteration of {statement.var.name}", INDEX, "trip", 0, None)

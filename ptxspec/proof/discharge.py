@@ -11,11 +11,12 @@ from ptxspec.diagnostics import Diagnostic, Note
 from ptxspec.lang import ir
 from ptxspec.proof import cache, explain, remedy
 from ptxspec.proof.codes import code_of
+from ptxspec.proof.defined import Defined
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item, local_drafts
 from ptxspec.proof.limits import limit_drafts
 from ptxspec.proof.premises import premises_of
-from ptxspec.proof.registers import Defined, disjoint_draft
+from ptxspec.proof.registers import disjoint_draft
 from ptxspec.proof.report import VERDICTS, Obligation, ProofReport
 from ptxspec.proof.solver import RESOURCE_LIMIT, Answer, Session
 from ptxspec.proof.threads import concurrent_drafts
@@ -33,8 +34,9 @@ class Traced(Protocol):
         ...
 
 
-def prove(kernel: ir.Kernel | Traced, sm: str = "sm_90", *, rlimit: int = RESOURCE_LIMIT,
-          use_cache: bool = True) -> ProofReport:
+def prove(
+    kernel: ir.Kernel | Traced, sm: str = "sm_90", *, rlimit: int = RESOURCE_LIMIT, use_cache: bool = True
+) -> ProofReport:
     """Discharge every obligation of ``kernel`` for target ``sm``.
 
     The answer is a report, never an exception, whatever the kernel does wrong; ``report.raise_if_bad()`` raises.
@@ -59,8 +61,15 @@ def prove(kernel: ir.Kernel | Traced, sm: str = "sm_90", *, rlimit: int = RESOUR
     resolver = Resolver(session, walker, sm)
     obligations = tuple(resolver.resolve(d) for d in drafts)
     verdict = next((v for v in VERDICTS if any(o.verdict == v for o in obligations)), "proved")
-    return ProofReport(kernel.name, sm, verdict, obligations, premises_of(kernel, walker),
-                       (time.perf_counter() - started) * 1e3, dict(session.statistics))
+    return ProofReport(
+        kernel.name,
+        sm,
+        verdict,
+        obligations,
+        premises_of(kernel, walker),
+        (time.perf_counter() - started) * 1e3,
+        dict(session.statistics),
+    )
 
 
 def _digest() -> str:
@@ -78,8 +87,8 @@ class Resolver:
         self.session = session
         self.walker = walker
         self.sm = sm
-        self._unsafe: dict[int, tuple[Fact, ...]] = {}      # statements whose arithmetic may wrap
-        self._dead: set[Context] = set()                    # contexts already reported as vacuous
+        self._unsafe: dict[int, tuple[Fact, ...]] = {}  # statements whose arithmetic may wrap
+        self._dead: set[Context] = set()  # contexts already reported as vacuous
         self._loads = sources(walker.nodes)
         self._written = {a.buffer for step in steps(walker.nodes) for a in step.memory if a.kind != "read"}
 
@@ -91,11 +100,13 @@ class Resolver:
         if draft.name == "no-wrap" and verdict in ("refuted", "unknown"):
             # The other goals of this statement are about its meaning without overflow, which is refused here already.
             self._unsafe[id(draft.statement)] = tuple(
-                Fact("no overflow", show(i.claim), i.claim, i.where, "exact") for i in draft.items)
+                Fact("no overflow", show(i.claim), i.claim, i.where, "exact") for i in draft.items
+            )
         if draft.name == "in-bounds" and verdict == "refuted":
             # Alignment and order are judged for the indices that exist.
             self._unsafe[id(draft.access)] = tuple(
-                Fact("index inside", show(i.claim), i.claim, i.where, "exact") for i in draft.items)
+                Fact("index inside", show(i.claim), i.claim, i.where, "exact") for i in draft.items
+            )
         found = None
         message = f"{draft.subject}: {draft.name}"
         diagnostic: Diagnostic | None = None
@@ -109,17 +120,29 @@ class Resolver:
             diagnostic = explain.diagnostic(draft, item, verdict, None, reason, remedy.for_unknown(draft, item))
         elif verdict == "vacuous":
             assert draft.context is not None
-            if draft.context not in self._dead:             # one message for each place that never runs
+            if draft.context not in self._dead:  # one message for each place that never runs
                 self._dead.add(draft.context)
                 diagnostic = self._vacuous(draft)
             else:
                 message = f"{draft.subject} never runs, so {draft.name} says nothing"
         if diagnostic is not None:
             message = diagnostic.message
-        return Obligation(code_of(draft.name), draft.name, verdict, draft.where, draft.subject, message,
-                          (time.perf_counter() - started) * 1e3, found, diagnostic, reason,
-                          answer.how if answer is not None else "", draft.rule, len(draft.items),
-                          self._facts(draft) if verdict == "proved" else None)
+        return Obligation(
+            code_of(draft.name),
+            draft.name,
+            verdict,
+            draft.where,
+            draft.subject,
+            message,
+            (time.perf_counter() - started) * 1e3,
+            found,
+            diagnostic,
+            reason,
+            answer.how if answer is not None else "",
+            draft.rule,
+            len(draft.items),
+            self._facts(draft) if verdict == "proved" else None,
+        )
 
     def _decide(self, draft: Draft) -> tuple[str, Item | None, Answer | None]:
         worst: tuple[str, Item | None, Answer | None] = ("proved", None, None)
@@ -163,24 +186,36 @@ class Resolver:
                 continue
             buffer = original.load.view.buffer
             if buffer.scope != "global" or buffer in self._written:
-                return (f"it depends on `{var.name.rstrip(chr(39))}`, read from {buffer.name} (line "
-                        f"{original.load.span.line}), which the kernel itself writes; the prover does not follow values "
-                        f"through memory")
+                return (
+                    f"it depends on `{var.name.rstrip(chr(39))}`, read from {buffer.name} (line "
+                    f"{original.load.span.line}), which the kernel itself writes; the prover does not follow values "
+                    f"through memory"
+                )
         return ""
 
     def _vacuous(self, draft: Draft) -> Diagnostic:
         context = draft.context
         assert context is not None
         from ptxspec.proof.formula import FALSE
+
         core = self.session.core(FALSE, context) or context.facts()
         notes = [Note("fact", f"{f.name}: {f.text}", f.span) for f in core]
         empty = [v for v in self.walker.threads.ctaid if v.hi is not None and v.hi < 0]
         if empty:
             notes.append(Note("fact", "the grid has no blocks"))
-        what = "these premises contradict each other" if len(core) > 1 else "this never holds" if core else \
-            "no thread runs"
-        return Diagnostic(code_of(draft.name), f"{draft.subject} never runs, so {draft.name} says nothing: {what}",
-                          draft.where, notes=(*notes, Note("help", "remove the statement, or correct the premise")))
+        what = (
+            "these premises contradict each other"
+            if len(core) > 1
+            else "this never holds"
+            if core
+            else "no thread runs"
+        )
+        return Diagnostic(
+            code_of(draft.name),
+            f"{draft.subject} never runs, so {draft.name} says nothing: {what}",
+            draft.where,
+            notes=(*notes, Note("help", "remove the statement, or correct the premise")),
+        )
 
     def _facts(self, draft: Draft) -> Callable[[], tuple[tuple[str, ...], tuple[str, ...]]]:
         session = self.session
@@ -194,6 +229,7 @@ class Resolver:
                 for fact in session.core(item.claim, item.context) or ():
                     used[fact.name] = None
             return tuple(used), tuple(n for n in everything if n not in used)
+
         return compute
 
 

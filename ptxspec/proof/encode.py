@@ -3,7 +3,7 @@
 
 Bitwise operations never become bit-vectors: a known mask is cut into runs of ones, each of which is a quotient and a
 remainder; two unknowns are compared bit by bit where their ranges are small. What has no encoding raises
-:class:`Unsupported`, which the prover reports as ``unknown``. Floats are opaque: a comparison of floats is a free truth.
+:class:`Unsupported`, which the prover reports as ``unknown``. Floats are opaque: comparing them is a free truth.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Encoder:
     def _wrap(self, value: z3.ArithRef, expr: Op) -> z3.ArithRef:
         low, high = int_range(expr.dtype)
         if expr.name in ("min", "max", "select", "and", "or", "xor"):
-            return value                                   # both operands are already in the type
+            return value  # both operands are already in the type
         lo, hi = self._range(expr)
         if lo is not None and hi is not None and low <= lo and hi <= high:
             return value
@@ -161,8 +161,8 @@ class Encoder:
             return z3.If(self.boolean(args[0]), self.integer(args[1]), self.integer(args[2]))
         if name == "cast":
             source = args[0].dtype
-            if source == BOOL or source == INDEX or is_integer(source):
-                return self.integer(args[0])               # _wrap cuts it to the type
+            if source in (BOOL, INDEX) or is_integer(source):
+                return self.integer(args[0])  # _wrap cuts it to the type
             return self._free(expr, False)
         x = self.integer(args[0])
         if name == "neg":
@@ -195,7 +195,7 @@ class Encoder:
         if known is not None and known > 0:
             c = z3.IntVal(known)
             if name == "floordiv":
-                return x / c                               # Z3 divides so that the remainder is not negative
+                return x / c  # Z3 divides so that the remainder is not negative
             if name == "floormod":
                 return x % c
             down = z3.If(x >= 0, x / c, -((-x) / c))
@@ -221,10 +221,12 @@ class Encoder:
             return x * power if name == "shl" else x / power
         lo, hi = self._bounds(expr.args[1])
         if lo is None or hi is None or lo < 0 or hi > 63:
-            lo, hi = 0, 63                                 # amounts outside are refused by their own goal
+            lo, hi = 0, 63  # amounts outside are refused by their own goal
         result = self.fresh("shift")
-        cases = [z3.Implies(y == k, result == (x * z3.IntVal(1 << k) if name == "shl" else x / z3.IntVal(1 << k)))
-                 for k in range(lo, hi + 1)]
+        cases = [
+            z3.Implies(y == k, result == (x * z3.IntVal(1 << k) if name == "shl" else x / z3.IntVal(1 << k)))
+            for k in range(lo, hi + 1)
+        ]
         self.definitions.extend(cases)
         return result
 
@@ -250,8 +252,11 @@ class Encoder:
         pairs = list(zip(a, b, strict=True))
         joined = [{"and": z3.And(p, q), "or": z3.Or(p, q), "xor": z3.Xor(p, q)}[name] for p, q in pairs]
         weights = [1 << k for k in range(width)] + ([-(1 << width)] if signed else [])
-        return z3.Sum([z3.If(bit, z3.IntVal(w), z3.IntVal(0)) for bit, w in zip(joined, weights, strict=True)]) \
-            if joined else z3.IntVal(0)
+        return (
+            z3.Sum([z3.If(bit, z3.IntVal(w), z3.IntVal(0)) for bit, w in zip(joined, weights, strict=True)])
+            if joined
+            else z3.IntVal(0)
+        )
 
     def _bits(self, value: z3.ArithRef, width: int, signed: bool) -> list[z3.BoolRef]:
         """Truths for the bits of ``value``, least significant first, then the sign where there is one."""
@@ -284,14 +289,26 @@ def mask(name: str, x: z3.ArithRef, c: int) -> z3.ArithRef:
             return x - mask("and", x, ~c)
         return z3.Sum([_field(x, at, width) * z3.IntVal(1 << at) for at, width in runs(c)]) if c else z3.IntVal(0)
     if name == "or":
-        if c < 0:                                          # x | c == ~(~x & ~c)
+        if c < 0:  # x | c == ~(~x & ~c)
             return -1 - mask("and", -1 - x, ~c)
-        return x + z3.Sum([z3.IntVal((1 << width) - 1 << at) - _field(x, at, width) * z3.IntVal(1 << at)
-                           for at, width in runs(c)]) if c else x
-    if c < 0:                                              # x ^ c == ~(x ^ ~c)
+        return (
+            x
+            + z3.Sum(
+                [z3.IntVal((1 << width) - 1 << at) - _field(x, at, width) * z3.IntVal(1 << at) for at, width in runs(c)]
+            )
+            if c
+            else x
+        )
+    if c < 0:  # x ^ c == ~(x ^ ~c)
         return -1 - mask("xor", x, ~c)
-    return x + z3.Sum([z3.IntVal((1 << width) - 1 << at) - 2 * _field(x, at, width) * z3.IntVal(1 << at)
-                       for at, width in runs(c)]) if c else x
+    return (
+        x
+        + z3.Sum(
+            [z3.IntVal((1 << width) - 1 << at) - 2 * _field(x, at, width) * z3.IntVal(1 << at) for at, width in runs(c)]
+        )
+        if c
+        else x
+    )
 
 
 def _field(x: z3.ArithRef, at: int, width: int) -> z3.ArithRef:

@@ -8,10 +8,11 @@ from ptxspec.diagnostics import Diagnostic, Note, NoteKind, Severity
 from ptxspec.lang.locate import element_bytes
 from ptxspec.proof import explain_threads, witness
 from ptxspec.proof.codes import code_of
-from ptxspec.proof.converge import Diverges
+from ptxspec.proof.converge import Diverges, text_of
+from ptxspec.proof.defined import Unwritten
 from ptxspec.proof.goals import Aligned, Bound, Draft, Gap, Item, Owner, Positive, Simple, Wrap
 from ptxspec.proof.race import Clash
-from ptxspec.proof.registers import Overlap, Unwritten
+from ptxspec.proof.registers import Overlap
 from ptxspec.proof.report import Counterexample
 from ptxspec.proof.tree import Access, Registers, Threads
 from ptxspec.scalar.evaluate import Unknown, evaluate
@@ -91,8 +92,10 @@ def _filled(result: Counterexample, draft: Draft, item: Item, env: Env) -> Count
     index: tuple[int, ...] | None = None
     if isinstance(about, Bound):
         at, extent = value(about.index, env), value(about.extent, env)
-        lines.append(f"{about.check.what}: {show_value(about.index, at)}, but the axis holds {extent} "
-                     f"({'no index is allowed' if extent <= 0 else f'0 to {extent - 1}'})")
+        lines.append(
+            f"{about.check.what}: {show_value(about.index, at)}, but the axis holds {extent} "
+            f"({'no index is allowed' if extent <= 0 else f'0 to {extent - 1}'})"
+        )
     if isinstance(about, Aligned):
         byte = value(about.byte, env)
         base = value(about.base, env)
@@ -103,40 +106,53 @@ def _filled(result: Counterexample, draft: Draft, item: Item, env: Env) -> Count
     elif isinstance(access, Access):
         byte = _try(access.words[0], env)
         if byte is not None:
-            lines.append(f"{elements(byte, element_bytes(access.buffer.dtype))} from the start of {array}, "
-                         f"{access.size} bytes long")
+            lines.append(
+                f"{elements(byte, element_bytes(access.buffer.dtype))} from the start of {array}, "
+                f"{access.size} bytes long"
+            )
     if isinstance(access, Access) and access.index:
         found = [_try(i, env) for i in access.index]
         index = tuple(i for i in found if i is not None) if None not in found else None
     if isinstance(about, Gap):
         first, here = value(about.first, env), value(about.byte, env)
-        lines.insert(0, f"word 0 at byte {first}, word {about.number} at byte {here}: "
-                        f"{here - first} apart instead of {about.number * about.word_bytes}")
+        lines.insert(
+            0,
+            f"word 0 at byte {first}, word {about.number} at byte {here}: "
+            f"{here - first} apart instead of {about.number * about.word_bytes}",
+        )
     if isinstance(about, Wrap):
         exact = value(about.value, env)
         low, high = int_range(about.node.dtype)
         lines.insert(0, f"{show(about.node)} = {exact}, but {about.node.dtype} holds {low} to {high}")
     if isinstance(about, Positive):
-        try:
-            lines.insert(0, f"{show(about.value)} = {evaluate(about.value, env, machine=True)}")
-        except Unknown:
-            pass
+        number = _try(about.value, env)
+        if number is not None:
+            lines.insert(0, f"{show(about.value)} = {number}")
     if isinstance(about, Owner):
-        lines.insert(0, f"the register belongs to {about.axis} {value(about.owner, env)}, "
-                        f"the thread is {about.axis} {value(about.issuer, env)}")
+        lines.insert(
+            0,
+            f"the register belongs to {about.axis} {value(about.owner, env)}, "
+            f"the thread is {about.axis} {value(about.issuer, env)}",
+        )
     if isinstance(about, Overlap):
-        lines.append(f"byte {about.slot} of {array} is written by repeat {list(about.first[0])} word {about.first[1]} "
-                     f"and by repeat {list(about.second[0])} word {about.second[1]}")
+        lines.append(
+            f"byte {about.slot} of {array} is written by repeat {list(about.first[0])} word {about.first[1]} "
+            f"and by repeat {list(about.second[0])} word {about.second[1]}"
+        )
     if isinstance(about, Unwritten):
         unit = element_bytes(about.buffer.dtype)
-        lines.append(f"register {about.slot // unit} of {about.buffer.name} (byte {about.slot}) is read as word "
-                     f"{about.word}" + (f" of repeat {list(about.repeat)}" if about.repeat else "")
-                     + " without having been written")
+        lines.append(
+            f"register {about.slot // unit} of {about.buffer.name} (byte {about.slot}) is read as word "
+            f"{about.word}"
+            + (f" of repeat {list(about.repeat)}" if about.repeat else "")
+            + " without having been written"
+        )
     return replace(result, lines=tuple(lines), array=array, byte=byte, remainder=left, index=index)
 
 
-def diagnostic(draft: Draft, item: Item, verdict: str, found: Counterexample | None, reason: str,
-               help: tuple[str, ...] = ()) -> Diagnostic:
+def diagnostic(
+    draft: Draft, item: Item, verdict: str, found: Counterexample | None, reason: str, help: tuple[str, ...] = ()
+) -> Diagnostic:
     """The rustc-style message of one obligation that is not proved."""
     notes: list[Note] = []
     severity: Severity = "error"
@@ -170,10 +186,11 @@ def headline(draft: Draft, item: Item, verdict: str) -> str:
     if isinstance(about, Clash):
         return explain_threads.clash_headline(about)
     if isinstance(about, Diverges):
-        return f"{subject} is not reached by all threads: {explain_threads.text_of(about)} differs among them"
+        return f"{subject} is not reached by all threads: {text_of(about)} differs among them"
     if isinstance(about, Bound):
         return f"{subject} leaves its bounds: {about.check.what}" + (
-            f", `{show(about.index)}`" if about.index.terms else "")
+            f", `{show(about.index)}`" if about.index.terms else ""
+        )
     if isinstance(about, Aligned):
         return f"{subject} is not aligned to {about.to} bytes"
     if isinstance(about, Gap):
@@ -193,9 +210,17 @@ def headline(draft: Draft, item: Item, verdict: str) -> str:
     return f"{subject}: {draft.name} does not hold"
 
 
-_ADJECTIVE = {"in-bounds": "in bounds", "in-space": "in the right memory", "no-wrap": "free of overflow",
-              "race-free": "free of races", "defined": "written before it is read", "owned": "the thread's own",
-              "disjoint": "written once", "fits": "small enough", "launch": "launchable"}
+_ADJECTIVE = {
+    "in-bounds": "in bounds",
+    "in-space": "in the right memory",
+    "no-wrap": "free of overflow",
+    "race-free": "free of races",
+    "defined": "written before it is read",
+    "owned": "the thread's own",
+    "disjoint": "written once",
+    "fits": "small enough",
+    "launch": "launchable",
+}
 
 
 def _heading(found: Counterexample) -> str:
@@ -217,8 +242,10 @@ def blame(draft: Draft, item: Item, env: Env) -> str:
         unit = element_bytes(draft.access.buffer.dtype)
         if about.base.terms and value(about.base, env) % about.to:
             known = about.base.terms[0][1]
-            return (f"the base of {draft.access.buffer.name} is only known to be a multiple of {known} bytes; "
-                    f"{about.to} are needed")
+            return (
+                f"the base of {draft.access.buffer.name} is only known to be a multiple of {known} bytes; "
+                f"{about.to} are needed"
+            )
         return _blamed_term(about.byte, about.to, unit, env)
     if isinstance(about, Bound):
         worst: tuple[int, str] | None = None
@@ -228,8 +255,10 @@ def blame(draft: Draft, item: Item, env: Env) -> str:
                 amount *= _try(part, env) or 0
             text = " * ".join(show(p, 10) for p in monomial)
             if worst is None or abs(amount) > worst[0]:
-                worst = (abs(amount), f"`{text}`" + (f" times {coefficient}" if coefficient != 1 else "")
-                         + f" gives {amount}")
+                worst = (
+                    abs(amount),
+                    f"`{text}`" + (f" times {coefficient}" if coefficient != 1 else "") + f" gives {amount}",
+                )
         return worst[1] if worst is not None and len(about.index.terms) + bool(about.index.const) > 1 else ""
     return ""
 
@@ -241,12 +270,18 @@ def _blamed_term(byte: Poly, to: int, unit: int, env: Env) -> str:
             amount *= _try(part, env) or 0
         if amount % to:
             name = " * ".join(show(p, 10) for p in monomial)
-            stride = (f"stride {coefficient // unit} x {unit} B = {coefficient}" if coefficient % unit == 0
-                      else f"stride {coefficient} B")
+            stride = (
+                f"stride {coefficient // unit} x {unit} B = {coefficient}"
+                if coefficient % unit == 0
+                else f"stride {coefficient} B"
+            )
             return f"{stride} leaves {coefficient % to} modulo {to} (steps of `{name}`)"
     if byte.const % to:
-        text = (f"offset {byte.const // unit} x {unit} B = {byte.const}" if byte.const % unit == 0
-                else f"offset {byte.const} B")
+        text = (
+            f"offset {byte.const // unit} x {unit} B = {byte.const}"
+            if byte.const % unit == 0
+            else f"offset {byte.const} B"
+        )
         return f"{text} leaves {byte.const % to} modulo {to}"
     return ""
 

@@ -20,13 +20,19 @@ Env = dict[Expr, int]
 
 def second_thread(twin: Twin, env: Env, threads: Threads, exprs: list[Expr]) -> Counterexample:
     """The other thread's view of the model, under the user's own names."""
+
     def at(var: Var) -> int:
         mapped = twin.mapping.get(var, var)
         return env.get(mapped, 0) if isinstance(mapped, Expr) else int(mapped)
+
     names = sorted({v for e in exprs for v in variables(e)}, key=lambda v: v.uid)
-    values = {v.name: at(v) for v in names
-              if not v.role.startswith(("tid.", "ctaid.")) and v.role not in ("trip", "base")
-              and not v.dtype.startswith(("float", "bfloat", "bits"))}
+    values = {
+        v.name: at(v)
+        for v in names
+        if not v.role.startswith(("tid.", "ctaid."))
+        and v.role not in ("trip", "base")
+        and not v.dtype.startswith(("float", "bfloat", "bits"))
+    }
     x, y, z = (at(v) for v in threads.tid)
     bx, by, bz = (at(v) for v in threads.ctaid)
     return Counterexample(values, (x, y, z), (bx, by, bz))
@@ -38,18 +44,25 @@ def clash_example(found: Counterexample, about: Clash, env: Env, threads: Thread
     conditions = [f.condition for f in two.context if f.kind in ("guard", "pred", "loop")]
     second = second_thread(about.twin, env, threads, [two.words[0], *conditions])
     conditions = [f.condition for f in one.context if f.kind in ("guard", "pred", "loop")]
-    mine = {v.name: env.get(v, 0) for e in [one.words[0], *conditions] for v in variables(e)
-            if not v.role.startswith(("tid.", "ctaid.")) and v.role not in ("trip", "base")
-            and not v.dtype.startswith(("float", "bfloat", "bits"))}
+    mine = {
+        v.name: env.get(v, 0)
+        for e in [one.words[0], *conditions]
+        for v in variables(e)
+        if not v.role.startswith(("tid.", "ctaid."))
+        and v.role not in ("trip", "base")
+        and not v.dtype.startswith(("float", "bfloat", "bits"))
+    }
     first_byte, second_byte = _value(about.first, env), _value(about.second, env)
     byte = max(first_byte, second_byte)
     unit = element_bytes(one.buffer.dtype)
-    lines = (f"first thread: {_does(one.kind)} bytes {first_byte} to {first_byte + one.size - 1} of {one.buffer.name} "
-             f"(line {one.span.line})",
-             f"second thread, {_who(second)}: {_does(two.kind)} bytes {second_byte} to {second_byte + two.size - 1} "
-             f"(line {two.span.line})",
-             f"both touch byte {byte} (element {byte // unit})"
-             + (" and blocks never wait for each other" if about.across else ", with no barrier between"))
+    lines = (
+        f"first thread: {_does(one.kind)} bytes {first_byte} to {first_byte + one.size - 1} of {one.buffer.name} "
+        f"(line {one.span.line})",
+        f"second thread, {_who(second)}: {_does(two.kind)} bytes {second_byte} to {second_byte + two.size - 1} "
+        f"(line {two.span.line})",
+        f"both touch byte {byte} (element {byte // unit})"
+        + (" and blocks never wait for each other" if about.across else ", with no barrier between"),
+    )
     return replace(found, values=mine, lines=lines, second=second, array=one.buffer.name, byte=byte)
 
 
@@ -75,19 +88,31 @@ def clash_notes(about: Clash) -> list[Note]:
         notes.append(Note("note", f"{second.what} is here", second.span))
     if about.pair.after is not None:
         var = about.pair.after.statement.var.name
-        notes.append(Note("cause", f"one thread is still in one iteration of the loop over {var} while the other is in "
-                                   f"the next: no barrier closes the iteration"))
+        notes.append(
+            Note(
+                "cause",
+                f"one thread is still in one iteration of the loop over {var} while the other is in "
+                f"the next: no barrier closes the iteration",
+            )
+        )
     return notes
 
 
 def diverge_example(found: Counterexample, about: Diverges, env: Env, threads: Threads) -> Counterexample:
     """Two threads that see a condition differently."""
     second = second_thread(about.twin, env, threads, [about.condition])
-    values = {v.name: env.get(v, 0) for v in variables(about.condition)
-              if not v.role.startswith(("tid.", "ctaid.")) and v.role != "trip"
-              and not v.dtype.startswith(("float", "bfloat", "bits"))}
-    place = (f"takes the way to it at {text_of(about)}" if isinstance(about.guard, ir.If)
-             else f"is still in {text_of(about)}")
+    values = {
+        v.name: env.get(v, 0)
+        for v in variables(about.condition)
+        if not v.role.startswith(("tid.", "ctaid."))
+        and v.role != "trip"
+        and not v.dtype.startswith(("float", "bfloat", "bits"))
+    }
+    place = (
+        f"takes the way to it at {text_of(about)}"
+        if isinstance(about.guard, ir.If)
+        else f"is still in {text_of(about)}"
+    )
     gone = "does not" if isinstance(about.guard, ir.If) else "has left it"
     lines = (f"first thread: {place}", f"second thread, {_who(second)}: {gone}")
     return replace(found, values=values, lines=lines, second=second)

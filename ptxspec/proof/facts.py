@@ -1,7 +1,7 @@
 """Hypotheses: named facts on the path to a statement, and what they say in linear and modular terms.
 
 A :class:`Context` is an immutable chain of facts, grown as the kernel is walked. What the normaliser needs from it
-(linear inequalities, ranges of atoms, residues of atoms) is worked out once for each link and shared by everything below.
+(linear inequalities, ranges of atoms, residues of atoms) is worked out once for each link and shared by all below.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Fact:
     condition: Expr
     span: Span | None
     kind: str
-    binds: Var | None = None       # a loop's variable,
-    start: Expr | None = None      # and the value it surely takes when the loop runs at all
+    binds: Var | None = None  # a loop's variable,
+    start: Expr | None = None  # and the value it surely takes when the loop runs at all
 
 
 class Context:
@@ -44,7 +44,7 @@ class Context:
         self.linear: tuple[tuple[Poly, Fact], ...] = parent.linear if parent else ()
         self.ranges: Ranges = parent.ranges if parent else {}
         self.congruent: Residues = parent.congruent if parent else {}
-        self.reachable: bool | None = None      # filled in by the solver's vacuity check
+        self.reachable: bool | None = None  # filled in by the solver's vacuity check
         self._intervals: dict[Expr, Interval] = {}
         self._exact: dict[Expr, Poly | None] = {}
         if fact is not None:
@@ -162,7 +162,7 @@ class Context:
             atom = monomial[0]
             low, top = (fresh or self.ranges).get(atom, (None, None))
             base_low, base_top = self.interval(atom)
-            if coefficient > 0:      # coefficient*atom >= -rest
+            if coefficient > 0:  # coefficient*atom >= -rest
                 bound = -(high // coefficient)
                 low = bound if low is None else max(low, bound)
                 if base_low is not None and base_low >= low:
@@ -219,7 +219,7 @@ def typed_nodes(expr: Expr) -> tuple[Op, ...]:
             return
         assert isinstance(node, Op)
         if not is_integer(node.dtype):
-            return                                            # conditions and floats have machine meaning
+            return  # conditions and floats have machine meaning
         if node.name == "select":
             visit(node.args[1])
             visit(node.args[2])
@@ -227,18 +227,24 @@ def typed_nodes(expr: Expr) -> tuple[Op, ...]:
         if node.name == "cast":
             source = node.args[0]
             if is_integer(source.dtype) and ix.index(node) == ix.index(source):
-                visit(source)                                 # widening: the exact value passes through
+                visit(source)  # widening: the exact value passes through
             return
         for child in node.args:
             visit(child)
         if node.name not in ("min", "max", "and", "or", "xor", "shr", "floormod", "truncmod"):
             found.append(node)
+
     visit(expr)
     return tuple(found)
 
 
 def divisions(expr: Expr) -> tuple[Op, ...]:
     """Division and remainder nodes, and shifts, under ``expr`` whose right operand is not a plain constant."""
-    return tuple(n for n in walk(expr) if isinstance(n, Op)
-                 and n.name in ("floordiv", "floormod", "truncdiv", "truncmod", "shl", "shr")
-                 and not isinstance(n.args[1], Const) and not (isinstance(n.args[1], Poly) and n.args[1].is_const))
+    return tuple(
+        n
+        for n in walk(expr)
+        if isinstance(n, Op)
+        and n.name in ("floordiv", "floormod", "truncdiv", "truncmod", "shl", "shr")
+        and not isinstance(n.args[1], Const)
+        and not (isinstance(n.args[1], Poly) and n.args[1].is_const)
+    )

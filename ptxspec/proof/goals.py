@@ -14,8 +14,14 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, INDEX, Const, Expr, Op, Poly, Var, int_range, show
 
 #: Spaces an opcode may spell, and the storage each of them reaches. The generic space reaches all three.
-SPACES = {"global": ("global",), "shared": ("shared",), "shared::cta": ("shared",), "shared::cluster": ("shared",),
-          "local": ("local",), "generic": ("global", "shared", "local")}
+SPACES = {
+    "global": ("global",),
+    "shared": ("shared",),
+    "shared::cta": ("shared",),
+    "shared::cluster": ("shared",),
+    "local": ("local",),
+    "generic": ("global", "shared", "local"),
+}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -145,18 +151,31 @@ def memory_drafts(access: Access, bases: dict[ir.Buffer, Var]) -> list[Draft]:
     drafts: list[Draft] = []
 
     def draft(name: str) -> Draft:
-        made = Draft(name, access.span, subject, rule=rules.get(name), statement=access.statement, access=access,
-                     context=access.context)
+        made = Draft(
+            name,
+            access.span,
+            subject,
+            rule=rules.get(name),
+            statement=access.statement,
+            access=access,
+            context=access.context,
+        )
         drafts.append(made)
         return made
 
     if apply is not None:
         operand = [o for o in apply.use.operands if o.name != "policy"][access.operand]
         wanted = SPACES.get(operand.space, ())
-        draft("in-space").items.append(Item(
-            formula.truth(access.buffer.scope in wanted), access.context,
-            Simple(f"{access.buffer.name} lies in {access.buffer.scope} memory, but {apply.use.opcode} "
-                   f"addresses {operand.space} memory")))
+        draft("in-space").items.append(
+            Item(
+                formula.truth(access.buffer.scope in wanted),
+                access.context,
+                Simple(
+                    f"{access.buffer.name} lies in {access.buffer.scope} memory, but {apply.use.opcode} "
+                    f"addresses {operand.space} memory"
+                ),
+            )
+        )
     bounds = draft("in-bounds")
     bounds.items.extend(bound_items(access.checks, access.context, access))
     bounds.items.extend(storage_items(access))
@@ -196,17 +215,20 @@ def storage_items(access: Access) -> list[Item]:
     items: list[Item] = []
     words = {access.words[0], access.words[-1]}
     for byte in sorted(words, key=lambda p: p._hash):
-        check = ir.BoundCheck(byte, ix.scale(high, unit), 0, access.span, f"last byte in the storage of {access.buffer.name}")
+        what = f"last byte in the storage of {access.buffer.name}"
+        check = ir.BoundCheck(byte, ix.scale(high, unit), 0, access.span, what)
         about = Bound(ix.add(byte, access.word_bytes - 1), ix.scale(high, unit), check)
-        for claim in (formula.le(ix.scale(low, unit), byte),
-                      formula.le(ix.add(byte, access.word_bytes), ix.scale(high, unit))):
+        for claim in (
+            formula.le(ix.scale(low, unit), byte),
+            formula.le(ix.add(byte, access.word_bytes), ix.scale(high, unit)),
+        ):
             if not (isinstance(claim, Const) and claim.value):
                 items.append(Item(claim, access.context, about, where=access.span))
     return items
 
 
 def align_item(access: Access, to: int, bases: dict[ir.Buffer, Var]) -> Item:
-    """word zero's address is a multiple of ``to``. The base is a multiple of the alignment its buffer is known to have."""
+    """word zero's address is a multiple of ``to``, the base being a multiple of the alignment its buffer surely has."""
     buffer, byte = access.buffer, access.words[0]
     if buffer.align % to == 0:
         return Item(formula.divides(to, byte), access.context, Aligned(byte, to, ix.ZERO))
@@ -218,9 +240,16 @@ def align_item(access: Access, to: int, bases: dict[ir.Buffer, Var]) -> Item:
 
 def register_drafts(registers: Registers, threads: Threads) -> list[Draft]:
     """in-bounds and owned of one register operand."""
+
     def draft(name: str) -> Draft:
-        return Draft(name, registers.span, registers.what, statement=registers.statement, access=registers,
-                     context=registers.context)
+        return Draft(
+            name,
+            registers.span,
+            registers.what,
+            statement=registers.statement,
+            access=registers,
+            context=registers.context,
+        )
 
     drafts: list[Draft] = []
     bounds = draft("in-bounds")
@@ -230,8 +259,14 @@ def register_drafts(registers: Registers, threads: Threads) -> list[Draft]:
     for axis, owner in registers.axes:
         issuer = threads.coordinate(axis)
         if issuer is None:
-            owned.items.append(Item(formula.FALSE, registers.context, Simple(f"axis {axis} names no thread"),
-                                    unknown=f"the prover does not know the hardware axis `{axis}`"))
+            owned.items.append(
+                Item(
+                    formula.FALSE,
+                    registers.context,
+                    Simple(f"axis {axis} names no thread"),
+                    unknown=f"the prover does not know the hardware axis `{axis}`",
+                )
+            )
         else:
             owned.items.append(Item(formula.eq(owner, issuer), registers.context, Owner(axis, owner, issuer)))
     drafts.append(owned)
@@ -255,24 +290,30 @@ def wrap_draft(step: Step) -> Draft | None:
             for claim in (formula.le(low, value), formula.le(value, high)):
                 if not (isinstance(claim, Const) and claim.value):
                     items.append(Item(claim, step.outside, Wrap(node, value), where=node.span))
-        items.extend(division_items(expr, step.outside, seen))
+        items.extend(division_items(expr, step.outside))
     if not items and not any(typed_nodes(e) for e in step.typed):
         return None
-    return Draft("no-wrap", step.statement.span, "index arithmetic", items, statement=step.statement, context=step.outside)
+    return Draft(
+        "no-wrap", step.statement.span, "index arithmetic", items, statement=step.statement, context=step.outside
+    )
 
 
-def division_items(expr: Expr, context: Context, seen: set[Expr]) -> list[Item]:
+def division_items(expr: Expr, context: Context) -> list[Item]:
     """Divisors that are not plain constants differ from zero; shift amounts are inside the width."""
     items: list[Item] = []
     for node in divisions(expr):
-        if ("div", node) in seen:  # type: ignore[comparison-overlap]
-            continue
         right = node.args[1]
         if node.name in ("shl", "shr"):
             width = BITS.get(node.dtype, 64)
             claim = formula.within(right, 0, width - 1)
-            items.append(Item(claim, context, Positive(right, f"the shift amount must lie in 0 to {width - 1}", node),
-                              where=node.span))
+            items.append(
+                Item(
+                    claim,
+                    context,
+                    Positive(right, f"the shift amount must lie in 0 to {width - 1}", node),
+                    where=node.span,
+                )
+            )
         else:
             claim = formula.negate(formula.eq(right, 0))
             items.append(Item(claim, context, Positive(right, "the divisor must not be zero", node), where=node.span))
@@ -285,9 +326,16 @@ def loop_drafts(loop: Loop) -> list[Draft]:
     if isinstance(step, Const):
         return []
     claim = Op("gt", (step, Const(0, step.dtype)), "bool")
-    return [Draft("no-wrap", loop.statement.span, f"step of loop {loop.statement.var.name}",
-                  [Item(claim, loop.context, Positive(step, "the step of a loop must be positive", step))],
-                  statement=loop.statement, context=loop.context)]
+    return [
+        Draft(
+            "no-wrap",
+            loop.statement.span,
+            f"step of loop {loop.statement.var.name}",
+            [Item(claim, loop.context, Positive(step, "the step of a loop must be positive", step))],
+            statement=loop.statement,
+            context=loop.context,
+        )
+    ]
 
 
 def other_drafts(apply: ir.Apply, step: Step) -> list[Draft]:
@@ -295,19 +343,39 @@ def other_drafts(apply: ir.Apply, step: Step) -> list[Draft]:
     drafts: list[Draft] = []
     names = [o.name for o in apply.use.operands if o.name != "policy"]
     for obligation in apply.use.obligations:
-        if obligation.prove in ("aligned", "consecutive", "in-bounds", "in-space", "race-free", "owned", "disjoint",
-                                "defined"):
+        if obligation.prove in (
+            "aligned",
+            "consecutive",
+            "in-bounds",
+            "in-space",
+            "race-free",
+            "owned",
+            "disjoint",
+            "defined",
+        ):
             continue
         given = apply.operands[names.index(obligation.at)] if obligation.at in names else None
-        draft = Draft(_NAME.get(obligation.prove, "fits"), apply.span, f"{obligation.at} of {apply.use.opcode}",
-                      rule=obligation.span, statement=apply, context=step.context)
+        draft = Draft(
+            _NAME.get(obligation.prove, "fits"),
+            apply.span,
+            f"{obligation.at} of {apply.use.opcode}",
+            rule=obligation.span,
+            statement=apply,
+            context=step.context,
+        )
         if obligation.prove == "nonzero" and isinstance(given, Expr) and not isinstance(given.dtype, float):
             claim = Op("ne", (given, Const(0, given.dtype)), "bool")
             draft.items.append(Item(claim, step.context, Positive(given, "the divisor must not be zero", given)))
         else:
-            draft.items.append(Item(formula.FALSE, step.context, Simple(f"`{obligation.prove}` of {apply.use.opcode}"),
-                                    unknown=f"the prover has no rule for the obligation `{obligation.prove}` on "
-                                            f"{'registers' if isinstance(given, ir.View) else 'this operand'}"))
+            draft.items.append(
+                Item(
+                    formula.FALSE,
+                    step.context,
+                    Simple(f"`{obligation.prove}` of {apply.use.opcode}"),
+                    unknown=f"the prover has no rule for the obligation `{obligation.prove}` on "
+                    f"{'registers' if isinstance(given, ir.View) else 'this operand'}",
+                )
+            )
         drafts.append(draft)
     return drafts
 

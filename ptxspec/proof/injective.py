@@ -21,7 +21,7 @@ def separates(one: Access, two: Access, twin: Twin, threads: Threads) -> bool:
     digits: list[tuple[int, Expr, int]] = []
     for monomial, coefficient in one.words[0].terms:
         if all(twin.shared(v) for part in monomial for v in variables(part)):
-            continue                                     # the same for both threads
+            continue  # the same for both threads
         if len(monomial) != 1:
             return False
         atom = monomial[0]
@@ -49,8 +49,11 @@ def _tame(atom: Expr) -> bool:
 
 def determined(atoms: list[Expr], threads: Threads, blocks: bool) -> bool:
     """True when the values of ``atoms`` fix the thread (or the block)."""
-    wanted = [v for v in threads.ctaid if v.lo != v.hi] if blocks else [
-        v for k, v in enumerate(threads.tid) if threads.block[k] > 1]
+    wanted = (
+        [v for v in threads.ctaid if v.lo != v.hi]
+        if blocks
+        else [v for k, v in enumerate(threads.tid) if threads.block[k] > 1]
+    )
     known: set[Expr] = set(atoms)
     fixed: set[Poly] = {ix.index(a) for a in atoms}
     for atom in atoms:
@@ -59,11 +62,11 @@ def determined(atoms: list[Expr], threads: Threads, blocks: bool) -> bool:
         inner, modulus = atom.args
         if not isinstance(inner, Poly) or not isinstance(modulus, Poly) or not modulus.is_const or modulus.const <= 0:
             continue
-        if ix.floordiv(inner, modulus) in fixed:         # quotient and remainder give the number back
+        if ix.floordiv(inner, modulus) in fixed:  # quotient and remainder give the number back
             fixed.add(inner)
         low, high = ix.bounds(inner)
         if low is not None and high is not None and high - low < modulus.const:
-            fixed.add(inner)                             # a shift that wraps around at most once
+            fixed.add(inner)  # a shift that wraps around at most once
     for poly in list(fixed):
         known.update(_digits_of(poly))
     return all(v in known for v in wanted)

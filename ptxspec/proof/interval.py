@@ -48,8 +48,11 @@ def _natural(expr: Expr, ranges: Ranges, memo: dict[Expr, Interval]) -> Interval
     if expr.dtype == BOOL:
         return 0, 1
     found = operation(expr, [interval(a, ranges, memo) for a in expr.args])
-    return _cut(found, int_range(expr.dtype)) if is_integer(expr.dtype) and found == _NONE else (
-        found if not is_integer(expr.dtype) else _machine(found, expr.dtype))
+    return (
+        _cut(found, int_range(expr.dtype))
+        if is_integer(expr.dtype) and found == _NONE
+        else (found if not is_integer(expr.dtype) else _machine(found, expr.dtype))
+    )
 
 
 def _machine(found: Interval, dtype: str) -> Interval:
@@ -90,7 +93,9 @@ def operation(expr: Op, args: list[Interval]) -> Interval:
 
 def plus(x: Interval, y: Interval) -> Interval:
     """Sum of intervals."""
-    return (None if x[0] is None or y[0] is None else x[0] + y[0]), (None if x[1] is None or y[1] is None else x[1] + y[1])
+    return (None if x[0] is None or y[0] is None else x[0] + y[0]), (
+        None if x[1] is None or y[1] is None else x[1] + y[1]
+    )
 
 
 def minus(x: Interval) -> Interval:

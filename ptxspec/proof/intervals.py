@@ -1,8 +1,8 @@
 """Which accesses may happen at the same time: pairs with no barrier between them, from the structure of the kernel.
 
-Barriers are met by all threads together (that is the obligation ``convergent``), so two threads are never more than one
-barrier interval apart. A pair of accesses can overlap in time exactly when the kernel's control flow has a path from one
-to the other without a barrier; loops that hold barriers are run in step, and a barrier-free path round such a loop
+Barriers are met by all threads together (that is the obligation ``convergent``), so two threads are never more
+than one barrier interval apart. A pair of accesses can overlap in time exactly when the kernel's control flow has a
+path from one to the other without a barrier; loops that hold barriers are run in step, and a barrier-free path round such a loop
 connects one iteration with the next.
 """
 
@@ -95,8 +95,12 @@ class Intervals:
             return Region(items, items, items, True)
         if isinstance(node, Branch):
             yes, no = self._sequence(node.then, loops), self._sequence(node.orelse, loops)
-            return Region(yes.before + no.before, yes.behind + no.behind, yes.everything + no.everything,
-                          yes.through or no.through)
+            return Region(
+                yes.before + no.before,
+                yes.behind + no.behind,
+                yes.everything + no.everything,
+                yes.through or no.through,
+            )
         assert isinstance(node, Loop)
         depth = len(loops)
         body = self._sequence(node.body, (*loops, node))
@@ -107,7 +111,7 @@ class Intervals:
         self._emit(body.behind, body.before, depth, node)
         first = [Occurrence(o.access, o.loops, o.first | {depth}, o.last) for o in body.before]
         last = [Occurrence(o.access, o.loops, o.first, o.last | {depth}) for o in body.behind]
-        return Region(first, last, body.everything, True)     # the loop may not run at all
+        return Region(first, last, body.everything, True)  # the loop may not run at all
 
 
 def gather(node: Node, loops: tuple[Loop, ...]) -> list[Occurrence]:

@@ -11,9 +11,30 @@ from ptxspec.proof.premises import GRID_LIMITS
 from ptxspec.proof.walk import Walker
 from ptxspec.scalar import index as ix
 
-#: Shared memory a block may have, in bytes, by compute capability (CUDA C++ Programming Guide, technical specifications).
-SHARED_MAX = {50: 48, 52: 48, 53: 48, 60: 48, 61: 48, 62: 48, 70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 88: 99,
-              89: 99, 90: 227, 100: 227, 101: 227, 103: 227, 110: 227, 120: 99, 121: 99}
+#: Shared memory a block may have, in KiB, by compute capability (CUDA C++ Programming Guide, technical specifications).
+SHARED_MAX = {
+    50: 48,
+    52: 48,
+    53: 48,
+    60: 48,
+    61: 48,
+    62: 48,
+    70: 96,
+    72: 96,
+    75: 64,
+    80: 163,
+    86: 99,
+    87: 163,
+    88: 99,
+    89: 99,
+    90: 227,
+    100: 227,
+    101: 227,
+    103: 227,
+    110: 227,
+    120: 99,
+    121: 99,
+}
 BLOCK_LIMITS = (1024, 1024, 64)
 MAX_THREADS = 1024
 
@@ -33,9 +54,11 @@ def limit_drafts(kernel: ir.Kernel, walker: Walker, sm: str) -> list[Draft]:
         claim(1 <= size <= BLOCK_LIMITS[k], f"block size {size} along {'xyz'[k]} is outside 1 to {BLOCK_LIMITS[k]}")
     claim(count <= MAX_THREADS, f"a block of {count} threads is larger than {MAX_THREADS}")
     for k, extent in enumerate(launch.grid):
-        size = ix.index(extent)
-        if size.is_const:
-            claim(size.const <= GRID_LIMITS[k], f"grid size {size.const} along {'xyz'[k]} is above {GRID_LIMITS[k]}")
+        blocks = ix.index(extent)
+        if blocks.is_const:
+            claim(
+                blocks.const <= GRID_LIMITS[k], f"grid size {blocks.const} along {'xyz'[k]} is above {GRID_LIMITS[k]}"
+            )
     draft.context = walker.base
     return [draft, *_shared(kernel, walker, sm)]
 
@@ -48,13 +71,24 @@ def _shared(kernel: ir.Kernel, walker: Walker, sm: str) -> list[Draft]:
     where: Span = shared[-1].span if shared else kernel.launch.span or kernel.span
     draft = Draft("fits", where, "shared memory", context=walker.base)
     if total is None:
-        draft.items.append(Item(formula.FALSE, walker.base, Simple("shared memory of a size that is not known"),
-                                unknown="the size of a shared array is not a constant"))
+        draft.items.append(
+            Item(
+                formula.FALSE,
+                walker.base,
+                Simple("shared memory of a size that is not known"),
+                unknown="the size of a shared array is not a constant",
+            )
+        )
         return [draft]
     total += kernel.launch.dynamic_smem_bytes
     limit = shared_limit(sm)
-    draft.items.append(Item(formula.truth(total <= limit), walker.base,
-                            Simple(f"{total} bytes of shared memory are more than the {limit} a block can have on {sm}")))
+    draft.items.append(
+        Item(
+            formula.truth(total <= limit),
+            walker.base,
+            Simple(f"{total} bytes of shared memory are more than the {limit} a block can have on {sm}"),
+        )
+    )
     return [draft]
 
 

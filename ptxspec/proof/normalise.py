@@ -56,8 +56,7 @@ def _compare(name: str, left: Poly, right: Poly, context: Context) -> bool:
     left_over = residue(difference, context.congruent)
     if left_over.modulus != 1 and left_over.rest % left_over.modulus if left_over.modulus else left_over.rest:
         return True
-    return (context.at_least_zero(ix.add(difference, -1))
-            or context.at_least_zero(ix.add(ix.neg(difference), -1)))
+    return context.at_least_zero(ix.add(difference, -1)) or context.at_least_zero(ix.add(ix.neg(difference), -1))
 
 
 def multiple(left: Poly, right: Poly, context: Context) -> bool:

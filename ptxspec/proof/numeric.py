@@ -7,9 +7,26 @@ from itertools import product
 
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, is_integer
 
-_INFIX = {"floordiv": "//", "floormod": "%", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>", "add": "+",
-          "sub": "-", "mul": "*", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "land": "and",
-          "lor": "or"}
+_INFIX = {
+    "floordiv": "//",
+    "floormod": "%",
+    "and": "&",
+    "or": "|",
+    "xor": "^",
+    "shl": "<<",
+    "shr": ">>",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "lt": "<",
+    "le": "<=",
+    "gt": ">",
+    "ge": ">=",
+    "eq": "==",
+    "ne": "!=",
+    "land": "and",
+    "lor": "or",
+}
 
 
 class NotNumeric(Exception):

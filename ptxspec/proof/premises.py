@@ -33,8 +33,9 @@ def premises_of(kernel: ir.Kernel, walker: Walker) -> Premises:
     for k, extent in enumerate(kernel.launch.grid):
         size = ix.index(extent)
         if not size.is_const:
-            launch.append((f"0 <= {show(extent)} <= {GRID_LIMITS[k]} (grid {'xyz'[k]})",
-                           formula.within(size, 0, GRID_LIMITS[k])))
+            launch.append(
+                (f"0 <= {show(extent)} <= {GRID_LIMITS[k]} (grid {'xyz'[k]})", formula.within(size, 0, GRID_LIMITS[k]))
+            )
     return Premises(alignments, tuple(checked), tuple(trusted), tuple(launch))
 
 

@@ -42,20 +42,29 @@ def race_drafts(walker: Walker) -> list[Draft]:
         if access.kind == "read":
             continue
         drafts[(access.statement, access.operand)] = Draft(
-            "race-free", access.span, access.what, [Item(formula.TRUE, access.context)], access.rules.get("race-free"),
-            access.statement, access, access.context)
+            "race-free",
+            access.span,
+            access.what,
+            [Item(formula.TRUE, access.context)],
+            access.rules.get("race-free"),
+            access.statement,
+            access,
+            access.context,
+        )
     if not drafts:
         return []
     loads = sources(walker.nodes)
     for clash, context, claim in clashes(walker, walker.nodes, everything, loads):
         owner = clash.one if clash.one.kind != "read" else clash.two
         drafts[(owner.statement, owner.operand)].items.append(
-            Item(claim, context, clash, where=(clash.two if owner is clash.one else clash.one).span))
+            Item(claim, context, clash, where=(clash.two if owner is clash.one else clash.one).span)
+        )
     return list(drafts.values())
 
 
-def clashes(walker: Walker, nodes: tuple[Node, ...], everything: list[Occurrence],
-            loads: dict[Var, Source]) -> list[tuple[Clash, Context, Expr]]:
+def clashes(
+    walker: Walker, nodes: tuple[Node, ...], everything: list[Occurrence], loads: dict[Var, Source]
+) -> list[tuple[Clash, Context, Expr]]:
     """The pairs that the quick injectivity test cannot tell apart, as claims."""
     found: list[tuple[Clash, Context, Expr]] = []
     if walker.threads.count > 1:
@@ -78,20 +87,22 @@ def clashes(walker: Walker, nodes: tuple[Node, ...], everything: list[Occurrence
 
 def _has_warp_barrier(nodes: tuple[Node, ...]) -> bool:
     from ptxspec.proof.tree import has_barrier
+
     return has_barrier(nodes, frozenset({"warp"}))
 
 
 def _matters(one: Access, two: Access) -> bool:
     if one.buffer is not two.buffer:
-        return False          # different arrays never overlap: the host checks that, and emission lays shared ones apart
+        return False  # different arrays never overlap: the host checks that, and emission lays shared ones apart
     kinds = {one.kind, two.kind}
     return kinds != {"read"} and kinds != {"combine"}
 
 
-def _pair(walker: Walker, pair: Pair, loads: dict[Var, Source], *, one_block: bool,
-          warp: bool | None) -> list[tuple[Clash, Context, Expr]]:
+def _pair(
+    walker: Walker, pair: Pair, loads: dict[Var, Source], *, one_block: bool, warp: bool | None
+) -> list[tuple[Clash, Context, Expr]]:
     one, two = pair.one.access, pair.two.access
-    in_step = pair.one.loops[:pair.depth] if one_block else ()
+    in_step = pair.one.loops[: pair.depth] if one_block else ()
     twin = Twin(walker.threads, loads, in_step, one_block)
     if separates(one, two, twin, walker.threads):
         return []
@@ -99,10 +110,14 @@ def _pair(walker: Walker, pair: Pair, loads: dict[Var, Source], *, one_block: bo
     more: list[Fact] = [twin.differ(ordered=one is two and pair.after is None)]
     more += _relations(pair, twin)
     if warp is not None:
-        mine, other = ix.floordiv(walker.threads.linear(), 32), ix.index(twin.rename(
-            ix.floordiv(walker.threads.linear(), 32)))
+        mine, other = (
+            ix.floordiv(walker.threads.linear(), 32),
+            ix.index(twin.rename(ix.floordiv(walker.threads.linear(), 32))),
+        )
         same = formula.eq(mine, other)
-        more.append(Fact("one warp" if warp else "two warps", "", same if warp else formula.negate(same), None, "thread"))
+        more.append(
+            Fact("one warp" if warp else "two warps", "", same if warp else formula.negate(same), None, "thread")
+        )
     context = twin.context(one.context, two.context, *more)
     claim = formula.disj([formula.le(ix.add(first, one.size), second), formula.le(ix.add(second, two.size), first)])
     return [(Clash(one, two, twin, first, second, pair, not one_block), context, claim)]
@@ -122,7 +137,10 @@ def _relations(pair: Pair, twin: Twin) -> list[Fact]:
             facts.append(_edge(occurrence.loops[depth], second, twin, first=True))
         for depth in occurrence.last:
             loop = occurrence.loops[depth]
-            if loop.context.exact(loop.statement.step) is not None and loop.context.exact(loop.statement.stop) is not None:
+            if (
+                loop.context.exact(loop.statement.step) is not None
+                and loop.context.exact(loop.statement.stop) is not None
+            ):
                 facts.append(_edge(loop, second, twin, first=False))
     return facts
 
@@ -142,13 +160,20 @@ def _edge(loop: Loop, second: bool, twin: Twin, *, first: bool) -> Fact:
 def with_barrier(nodes: tuple[Node, ...], before: ir.Statement, context: Context) -> tuple[Node, ...]:
     """The tree with a ``cta_sync`` in front of one statement, for testing a remedy."""
     from ptxspec.proof.tree import Branch, Step
+
     result: list[Node] = []
     for node in nodes:
         if isinstance(node, Step) and node.statement is before:
             result.append(Sync(ir.Barrier("cta", before.span), context))
         elif isinstance(node, Branch):
-            node = Branch(node.statement, node.context, node.then_context, with_barrier(node.then, before, context),
-                          node.else_context, with_barrier(node.orelse, before, context))
+            node = Branch(
+                node.statement,
+                node.context,
+                node.then_context,
+                with_barrier(node.then, before, context),
+                node.else_context,
+                with_barrier(node.orelse, before, context),
+            )
         elif isinstance(node, Loop):
             node = Loop(node.statement, node.context, node.inside, with_barrier(node.body, before, context))
         result.append(node)

@@ -1,9 +1,4 @@
-"""Registers: destinations of one instruction are pairwise different, and values are read only where they were written.
-
-Register numbers are fixed when the kernel is emitted, so this part interprets the kernel once per statement, and once
-per iteration of the loops whose variable picks registers (those are unrolled anyway). The state says, for each byte of
-a thread's own storage, under which conditions it holds a value.
-"""
+"""Registers: which slots an operand names, and that destinations of one instruction are pairwise different."""
 
 from __future__ import annotations
 
@@ -13,20 +8,16 @@ from functools import lru_cache
 
 from ptxspec.lang import ir
 from ptxspec.proof import formula
-from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item, Simple
 from ptxspec.proof.numeric import NotNumeric, compiled, points
-from ptxspec.proof.tree import Access, Branch, Claimed, Loop, Node, Registers, Step
+from ptxspec.proof.tree import Registers, Step
 from ptxspec.scalar.evaluate import substitute
-from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show, variables
+from ptxspec.scalar.expr import Expr, Var, variables
 
-#: Register bytes one apply may name, and iterations one loop may unroll, before the analysis gives up (unknown).
+#: Repeats of one apply before the analysis gives up (unknown).
 MAX_POINTS = 1 << 18
-MAX_TRIPS = 1 << 12
 
-Values = dict[Var, int]                # loop variables of the unrolled iteration being interpreted
-Guards = frozenset[Expr] | None        # None: always; a set: under any of these conditions
-State = dict[tuple[ir.Buffer, int], Guards]
+Values = dict[Var, int]  # loop variables of the unrolled iteration being interpreted
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +29,14 @@ class Overlap:
     second: tuple[tuple[int, ...], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Unwritten:
-    """A register byte that is read before anything was written there."""
-
-    buffer: ir.Buffer
-    slot: int
-    word: int
-    repeat: tuple[int, ...]
-    guards: tuple[Expr, ...]
-
-
 def disjoint_draft(step: Step) -> Draft | None:
     """All register destinations of one instruction, over repeats and words, are different."""
     outs = [r for r in step.registers if r.kind == "write"]
     if not outs or not isinstance(step.statement, ir.Apply):
         return None
-    draft = Draft("disjoint", outs[0].span, outs[0].what, statement=step.statement, access=outs[0], context=step.context)
+    draft = Draft(
+        "disjoint", outs[0].span, outs[0].what, statement=step.statement, access=outs[0], context=step.context
+    )
     seen: dict[tuple[ir.Buffer, int], tuple[tuple[int, ...], int]] = {}
     for out in outs:
         try:
@@ -75,7 +57,7 @@ def disjoint_draft(step: Step) -> Draft | None:
 
 def slots_of(registers: Registers, values: Values) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """(repeat values, slot byte of each word) of every repeat; NotNumeric where slots depend on more than repeats."""
-    function, loops, grid = _rows(registers)
+    function, loops, grid = rows_of(registers)
     try:
         outer = tuple(values[v] for v in loops)
     except KeyError as missing:
@@ -84,7 +66,7 @@ def slots_of(registers: Registers, values: Values) -> list[tuple[tuple[int, ...]
 
 
 @lru_cache(maxsize=1024)
-def _rows(registers: Registers) -> tuple[Callable[..., tuple[int, ...]], tuple[Var, ...], list[tuple[int, ...]]]:
+def rows_of(registers: Registers) -> tuple[Callable[..., tuple[int, ...]], tuple[Var, ...], list[tuple[int, ...]]]:
     grid = points(registers.free, MAX_POINTS)
     if grid is None:
         raise NotNumeric("too many repeats")
@@ -96,9 +78,10 @@ def _rows(registers: Registers) -> tuple[Callable[..., tuple[int, ...]], tuple[V
 
 
 def symbolic_disjoint(out: Registers) -> list[Item]:
-    """The same for registers that also depend on loops or threads: a second set of repeats, and a claim for each pair."""
+    """The same for registers that also depend on loops or threads: a second set of repeats, a claim for each pair."""
     names = {v: Var(v.name + "'", v.dtype, v.role, v.lo, v.hi) for v in out.free}
-    again = [substitute(s, dict(names)) for s in out.slots]
+    again_of: dict[Expr, Expr | int] = dict(names.items())
+    again = [substitute(s, again_of) for s in out.slots]
     items: list[Item] = []
     same = [formula.eq(a, b) for a, b in names.items()]
     for j, left in enumerate(out.slots):
@@ -106,331 +89,11 @@ def symbolic_disjoint(out: Registers) -> list[Item]:
             differ = formula.negate(formula.eq(left, right))
             if j == k:
                 if names:
-                    items.append(Item(formula.disj([formula.conj(same), differ]), out.context,
-                                      Simple(f"word {j} of two repeats")))
+                    items.append(
+                        Item(
+                            formula.disj([formula.conj(same), differ]), out.context, Simple(f"word {j} of two repeats")
+                        )
+                    )
             elif j < k or names:
                 items.append(Item(differ, out.context, Simple(f"words {j} and {k}")))
     return items
-
-
-class Defined:
-    """The abstract interpreter; ``drafts`` collects one obligation for each register operand that is read."""
-
-    def __init__(self) -> None:
-        self.drafts: dict[tuple[ir.Statement, int], Draft] = {}
-        self.state: State = {}
-        self.fuzzy: set[tuple[ir.Buffer, int]] = set()     # bytes of which a loop made us know less than the truth
-
-    def run(self, nodes: tuple[Node, ...]) -> list[Draft]:
-        """Interpret the whole kernel."""
-        self._block(nodes, {}, ())
-        return list(self.drafts.values())
-
-    def _block(self, nodes: tuple[Node, ...], values: Values, path: tuple[Expr, ...]) -> None:
-        for node in nodes:
-            if isinstance(node, Step):
-                self._step(node, values, path)
-            elif isinstance(node, Branch):
-                self._branch(node, values, path)
-            elif isinstance(node, Loop):
-                self._loop(node, values, path)
-            elif isinstance(node, Claimed):
-                path = (*path, _at(node.statement.condition, values))
-
-    # -- one statement ----------------------------------------------------------------------------------------
-
-    def _step(self, step: Step, values: Values, path: tuple[Expr, ...]) -> None:
-        apply = step.statement if isinstance(step.statement, ir.Apply) else None
-        pred = _at(apply.pred, values) if apply is not None and apply.pred is not None else None
-        here = path if pred is None else (*path, pred)
-        touched = [*step.registers, *(_as_registers(a) for a in step.memory if a.buffer.scope == "local")]
-        for registers in touched:
-            if registers.kind != "write":
-                self._read(registers, values, here)
-        for registers in touched:
-            if registers.kind == "read":
-                continue
-            if apply is not None and (apply.preserve_dst or isinstance(registers, Addressed)):
-                # Where the predicate is false the old value stays, so there must be one.
-                self._keep(registers, values, pred, step.outside, path)
-            else:
-                self._write(registers, values, pred)
-
-    def _draft(self, registers: Registers) -> Draft:
-        key = (registers.statement, registers.operand)
-        if key not in self.drafts:
-            self.drafts[key] = Draft("defined", registers.span, registers.what, statement=registers.statement,
-                                     access=registers, context=registers.context)
-        return self.drafts[key]
-
-    def _read(self, registers: Registers, values: Values, path: tuple[Expr, ...]) -> None:
-        draft = self._draft(registers)
-        if any(i.claim == formula.FALSE or i.unknown for i in draft.items):
-            return
-        try:
-            rows = slots_of(registers, values)
-        except NotNumeric as problem:
-            self._whole(registers, draft, f"registers of {registers.buffer.name} are chosen by {problem}")
-            return
-        asked: set[Guards] = set()
-        for repeat, row in rows:
-            for word, slot in enumerate(row):
-                for byte in range(slot, slot + registers.word_bytes):
-                    key = (registers.buffer, byte)
-                    guards = self.state.get(key, frozenset())
-                    if guards is None or guards in asked:
-                        continue
-                    asked.add(guards)
-                    self._need(draft, registers.context, guards, path, key,
-                               Unwritten(registers.buffer, byte, word, repeat, tuple(guards)))
-
-    def _whole(self, registers: Registers, draft: Draft, reason: str) -> None:
-        """Slots that only the running kernel picks: fine when all of the buffer is written, else not understood."""
-        from ptxspec.lang.locate import element_bytes, storage_elements
-        total = storage_elements(registers.buffer)
-        size = total.const * element_bytes(registers.buffer.dtype) if total.is_const else None
-        if size is not None and all(self.state.get((registers.buffer, b), frozenset()) is None for b in range(size)):
-            draft.items.append(Item(formula.TRUE, registers.context))
-        else:
-            draft.items.append(Item(formula.FALSE, registers.context, unknown=reason))
-
-    def _need(self, draft: Draft, context: Context, guards: frozenset[Expr], path: tuple[Expr, ...],
-              key: tuple[ir.Buffer, int], about: Unwritten) -> None:
-        if any(g in path for g in guards):
-            return
-        claim = formula.disj(sorted(guards, key=lambda g: g._hash))
-        known = {f.condition for f in context}
-        for k, condition in enumerate(path):           # substituted copies of conditions in unrolled iterations
-            if condition not in known and not isinstance(condition, Const):
-                context = context.extend(Fact(f"path {k}", show(condition), condition, None, "guard"))
-        draft.items.append(Item(claim, context, about, doubt=(
-            f"what a loop leaves in {about.buffer.name} was only approximated") if key in self.fuzzy else ""))
-
-    def _write(self, registers: Registers, values: Values, pred: Expr | None) -> None:
-        try:
-            rows = slots_of(registers, values)
-        except NotNumeric:
-            return                                     # something is written; nothing can be relied on
-        if isinstance(pred, Const):
-            if not pred.value:
-                return
-            pred = None
-        new: Guards = None if pred is None else frozenset([pred])
-        for _, row in rows:
-            for slot in row:
-                for byte in range(slot, slot + registers.word_bytes):
-                    self.state[(registers.buffer, byte)] = new
-
-    def _keep(self, registers: Registers, values: Values, pred: Expr | None, outside: Context,
-              path: tuple[Expr, ...]) -> None:
-        if isinstance(registers, Addressed):
-            self._stay(registers, values, pred)
-            return
-        draft = self._draft(registers)
-        try:
-            rows = slots_of(registers, values)
-        except NotNumeric as problem:
-            self._whole(registers, draft, f"registers of {registers.buffer.name} are chosen by {problem}")
-            return
-        for repeat, row in rows:
-            for word, slot in enumerate(row):
-                for byte in range(slot, slot + registers.word_bytes):
-                    key = (registers.buffer, byte)
-                    guards = self.state.get(key, frozenset())
-                    if guards is not None:
-                        # Kept only where something was there before: written under pred, or under the old guards.
-                        self._need(draft, outside, guards | {pred} if pred is not None else guards, path, key,
-                                   Unwritten(registers.buffer, byte, word, repeat, tuple(guards)))
-                        self.state[key] = None if pred is None else guards | {pred}
-
-    def _stay(self, registers: Registers, values: Values, pred: Expr | None) -> None:
-        try:
-            rows = slots_of(registers, values)
-        except NotNumeric:
-            return
-        for _, row in rows:
-            for slot in row:
-                for byte in range(slot, slot + registers.word_bytes):
-                    key = (registers.buffer, byte)
-                    old = self.state.get(key, frozenset())
-                    self.state[key] = None if pred is None or old is None else old | {pred}
-
-    # -- control flow -----------------------------------------------------------------------------------------
-
-    def _branch(self, node: Branch, values: Values, path: tuple[Expr, ...]) -> None:
-        condition = _at(node.statement.condition, values)
-        other = formula.negate(condition)
-        before = dict(self.state)
-        self._block(node.then, values, (*path, condition))
-        then = self.state
-        self.state = before
-        self._block(node.orelse, values, (*path, other))
-        self.state = _either(condition, then, self.state)
-
-    def _loop(self, node: Loop, values: Values, path: tuple[Expr, ...]) -> None:
-        statement = node.statement
-        trips = self._trips(statement, values)
-        if trips is not None and _picks(node.body, statement.var):
-            if self._reads_only(node, values):
-                return
-            for value in trips:
-                self._block(node.body, {**values, statement.var: value}, path)
-                # A value read in one iteration is another value in the next: guards on it end here.
-                self.state = {k: _without(g, node) for k, g in self.state.items()}
-            return
-        before = dict(self.state)
-        entry = dict(self.state)
-        while True:                                    # what is known at the head only shrinks, so this ends
-            self.state = dict(entry)
-            self._block(node.body, values, path)
-            after = {k: _without(g, node) for k, g in self.state.items()}
-            self.fuzzy.update(k for k, g in self.state.items() if after[k] != g)
-            joined = {k: g for k, g in _meet(entry, after).items() if g is None or g}
-            if joined == entry:
-                break
-            self.fuzzy.update(k for k in entry if joined.get(k, frozenset()) != entry[k])
-            entry = joined
-        if trips is not None and len(trips) > 0:
-            self.state = after
-        else:
-            runs = _at(Op("lt", (statement.start, statement.stop), BOOL), values)
-            self.state = _either(runs, after, before)
-
-    def _reads_only(self, node: Loop, values: Values) -> bool:
-        """The everyday case of a nest that only reads registers which surely hold values: no order to keep."""
-        reads: list[tuple[Registers, tuple[Var, ...]]] = []
-
-        def gather(nodes: tuple[Node, ...], around: tuple[Var, ...]) -> bool:
-            for inner in nodes:
-                if isinstance(inner, Loop):
-                    if self._trips(inner.statement, values) is None \
-                            or not gather(inner.body, (*around, inner.statement.var)):
-                        return False
-                elif isinstance(inner, Step):
-                    if any(r.kind != "read" for r in inner.registers) \
-                            or any(a.buffer.scope == "local" for a in inner.memory):
-                        return False
-                    reads.extend((r, around) for r in inner.registers)
-                elif isinstance(inner, Branch):
-                    return False
-            return True
-        if not gather((node,), ()):
-            return False
-        found: list[Draft] = []
-        for registers, around in reads:
-            try:
-                function, loops, _ = _rows(registers)
-            except NotNumeric:
-                return False
-            moving = [v for v in loops if v not in values]
-            if any(v not in around for v in moving):
-                return False
-            # Bounds of loop variables cover their values; more points than iterations only ask for more.
-            grid = points([*moving, *registers.free], MAX_POINTS)
-            if grid is None:
-                return False
-            where = {v: k for k, v in enumerate([*moving, *registers.free])}
-            order = [where.get(v, -1) for v in (*loops, *registers.free)]
-            base = [values.get(v, 0) for v in (*loops, *registers.free)]
-            slots: set[int] = set()
-            for point in grid:
-                slots.update(function(*(point[k] if k >= 0 else b for k, b in zip(order, base, strict=True))))
-            width = range(registers.word_bytes)
-            if any(self.state.get((registers.buffer, s + b), frozenset()) is not None for s in slots for b in width):
-                return False
-            found.append(self._draft(registers))
-        for draft in found:
-            draft.items.append(Item(formula.TRUE, draft.context or node.context))
-        return True
-
-    def _trips(self, loop: ir.For, values: Values) -> range | None:
-        parts = [_at(e, values) for e in (loop.start, loop.stop, loop.step)]
-        if not all(isinstance(p, Const) for p in parts):
-            return None
-        start, stop, step = (int(p.value) for p in parts)  # type: ignore[attr-defined]
-        found = range(start, stop, step) if step > 0 else None
-        return found if found is not None and len(found) <= MAX_TRIPS else None
-
-
-class Addressed(Registers):
-    """Thread-local memory used through an address: where a predicate is false the old bytes stay."""
-
-    __slots__ = ()
-
-
-def _as_registers(access: Access) -> Registers:
-    return Addressed(access.view, access.kind, access.words, access.word_bytes, access.free, (), (), access.context,
-                     access.statement, access.operand, access.span, access.what)
-
-
-def _at(expr: Expr, values: Values) -> Expr:
-    return substitute(expr, dict(values)) if values else expr
-
-
-def _either(condition: Expr, yes: State, no: State) -> State:
-    """The state after one of two ways was taken."""
-    if isinstance(condition, Const):
-        return yes if condition.value else no
-    merged: State = {}
-    other = formula.negate(condition)
-    for key in yes.keys() | no.keys():
-        a, b = yes.get(key, frozenset()), no.get(key, frozenset())
-        merged[key] = a if a == b else _under(a, condition) | _under(b, other)
-    return merged
-
-
-def _picks(nodes: tuple[Node, ...], var: Var) -> bool:
-    """True when ``var`` chooses registers somewhere under ``nodes``, or decides which are written."""
-    for node in nodes:
-        if isinstance(node, Step):
-            touched = [r.slots for r in node.registers]
-            touched += [a.words for a in node.memory if a.buffer.scope == "local"]
-            if any(var in variables(s) for slots in touched for s in slots):
-                return True
-        elif isinstance(node, Branch):
-            inner = _picks(node.then, var) or _picks(node.orelse, var)
-            if inner:
-                return True
-        elif isinstance(node, Loop) and _picks(node.body, var):
-            return True
-    return False
-
-
-def _under(guards: Guards, condition: Expr) -> frozenset[Expr]:
-    if guards is None:
-        return frozenset([condition])
-    return frozenset(formula.conj([condition, g]) for g in guards)
-
-
-def _meet(a: State, b: State) -> State:
-    result: State = {}
-    for key in a.keys() & b.keys():
-        x, y = a[key], b[key]
-        result[key] = y if x is None else x if y is None else x & y
-    return result
-
-
-def _without(guards: Guards, loop: Loop) -> Guards:
-    """Guards that mention the loop's variable or values read inside say nothing once the iteration is over."""
-    if guards is None:
-        return None
-    inner = _bound_inside(loop)
-    return frozenset(g for g in guards if not inner & set(variables(g)))
-
-
-def _bound_inside(loop: Loop) -> set[Var]:
-    found: set[Var] = {loop.statement.var}
-
-    def visit(nodes: tuple[Node, ...]) -> None:
-        for node in nodes:
-            if isinstance(node, Step) and isinstance(node.statement, ir.Load):
-                found.add(node.statement.result)
-            elif isinstance(node, Branch):
-                visit(node.then)
-                visit(node.orelse)
-            elif isinstance(node, Loop):
-                found.add(node.statement.var)
-                visit(node.body)
-    visit(loop.body)
-    return found
-

@@ -81,9 +81,15 @@ class Obligation:
 
     def to_json(self) -> dict[str, object]:
         """The object of ``ptxspec prove --json``."""
-        out: dict[str, object] = {"code": self.code, "name": self.name, "verdict": self.verdict, "where": str(self.where),
-                                  "ms": round(self.ms, 3), "message": self.message,
-                                  "counterexample": self.counterexample.to_json() if self.counterexample else None}
+        out: dict[str, object] = {
+            "code": self.code,
+            "name": self.name,
+            "verdict": self.verdict,
+            "where": str(self.where),
+            "ms": round(self.ms, 3),
+            "message": self.message,
+            "counterexample": self.counterexample.to_json() if self.counterexample else None,
+        }
         if self.reason:
             out["reason"] = self.reason
         if self.diagnostic is not None:
@@ -107,8 +113,12 @@ class Premises:
 
     def to_json(self) -> dict[str, object]:
         """Plain values."""
-        return {"alignments": dict(self.alignments), "assumptions": [t for t, _, _ in self.assumptions],
-                "trusted": [t for t, _, _ in self.trusted], "launch": [t for t, _ in self.launch]}
+        return {
+            "alignments": dict(self.alignments),
+            "assumptions": [t for t, _, _ in self.assumptions],
+            "trusted": [t for t, _, _ in self.trusted],
+            "launch": [t for t, _ in self.launch],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +151,14 @@ class ProofReport:
 
     def to_json(self) -> dict[str, object]:
         """The object of ``ptxspec prove --json``: one a kernel."""
-        return {"kernel": self.kernel, "verdict": self.verdict, "ms": round(self.ms, 3), "sm": self.sm,
-                "obligations": [o.to_json() for o in self.obligations], "premises": self.premises.to_json()}
+        return {
+            "kernel": self.kernel,
+            "verdict": self.verdict,
+            "ms": round(self.ms, 3),
+            "sm": self.sm,
+            "obligations": [o.to_json() for o in self.obligations],
+            "premises": self.premises.to_json(),
+        }
 
     def rows(self) -> list[tuple[str, str, str, str, str, float]]:
         """(code, name, verdict, line, subject, ms) of each obligation, for tables."""

@@ -42,7 +42,9 @@ _PROVED = Answer("proved", how="normaliser")
 class Session:
     """All queries of one kernel. ``statistics`` counts how goals were decided."""
 
-    def __init__(self, *, rlimit: int = RESOURCE_LIMIT, use_normaliser: bool = True, cache: Cache | None = None) -> None:
+    def __init__(
+        self, *, rlimit: int = RESOURCE_LIMIT, use_normaliser: bool = True, cache: Cache | None = None
+    ) -> None:
         self.rlimit = rlimit
         self.use_normaliser = use_normaliser
         self.cache = cache
@@ -75,6 +77,7 @@ class Session:
 
     def _ask(self, claim: Expr, context: Context) -> Answer:
         from ptxspec.proof.encode import Unsupported
+
         facts = context.facts()
         encoder = self.encoder()
         try:
@@ -88,6 +91,7 @@ class Session:
                 self.statistics["cache"] += 1
                 return Answer("proved", how="cache")
         import z3
+
         self.statistics["z3"] += 1
         terms, dropped = self._facts(facts)
         terms += self._bounds(claim, facts)
@@ -133,6 +137,7 @@ class Session:
                 context.reachable = True
             else:
                 import z3
+
                 terms, dropped = self._facts(facts)
                 terms += self._bounds(formula.TRUE, facts)
                 solver = self.solver()
@@ -147,8 +152,10 @@ class Session:
 
     def core(self, claim: Expr, context: Context) -> tuple[Fact, ...] | None:
         """The facts that a proof of ``claim`` uses (a small set, not always the smallest); None when not provable."""
-        from ptxspec.proof.encode import Unsupported
         import z3
+
+        from ptxspec.proof.encode import Unsupported
+
         facts = context.facts()
         encoder = self.encoder()
         solver = self.solver()
@@ -185,6 +192,7 @@ class Session:
         """The session's encoder."""
         if self._encoder is None:
             from ptxspec.proof.encode import Encoder
+
             self._encoder = Encoder()
         return self._encoder
 
@@ -192,6 +200,7 @@ class Session:
         """The session's solver, with every definition made so far asserted at its base."""
         if self._solver is None:
             import z3
+
             self._solver = z3.SimpleSolver()
             self._solver.set("random_seed", 0)
             self._solver.set("rlimit", self.rlimit)
@@ -201,11 +210,12 @@ class Session:
     def _flush(self) -> None:
         definitions = self.encoder().definitions
         if self._solver is not None and self._asserted < len(definitions):
-            self._solver.add(*definitions[self._asserted:])
+            self._solver.add(*definitions[self._asserted :])
             self._asserted = len(definitions)
 
     def _facts(self, facts: Iterable[Fact]) -> tuple[list[z3.BoolRef], list[str]]:
         from ptxspec.proof.encode import Unsupported
+
         terms: list[z3.BoolRef] = []
         dropped: list[str] = []
         for fact in facts:
@@ -223,8 +233,9 @@ class Session:
         return terms
 
     def _minimise(self, names: Sequence[Var]) -> Env:
-        """The lexicographically smallest model of the asserted constraints, as far as the resource limit lets us see."""
+        """The lexicographically smallest model of the asserted constraints, as far as the limit lets us see."""
         import z3
+
         solver, encoder = self.solver(), self.encoder()
         model = solver.model()
         known = [v for v in names if v in encoder.terms]
@@ -247,9 +258,9 @@ class Session:
                         model = solver.model()
                         current = _value(model, term)
                     else:
-                        sign = -1                         # as close to zero as it gets from below
+                        sign = -1  # as close to zero as it gets from below
             size = current * sign
-            reach = 1                                     # gallop from the low end: answers are mostly small
+            reach = 1  # gallop from the low end: answers are mostly small
             while size > low:
                 middle = min(low + reach - 1, (low + size - 1) // 2) if reach else (low + size - 1) // 2
                 outcome = solver.check(z3.And(term * sign <= middle, term * sign >= low))
@@ -275,6 +286,7 @@ class Session:
 
 def _value(model: z3.ModelRef, term: z3.ExprRef) -> int:
     import z3
+
     value = model.eval(term, model_completion=True)
     if z3.is_bool(value):
         return int(z3.is_true(value))
@@ -286,8 +298,22 @@ def _why(reason: str) -> str:
     return "the resource limit was reached" if "rlimit" in text or "canceled" in text or "resource" in text else text
 
 
-_ROLES = {"tid.x": 0, "tid.y": 1, "tid.z": 2, "ctaid.x": 3, "ctaid.y": 4, "ctaid.z": 5, "group": 6, "loop": 7,
-          "repeat": 8, "word": 9, "value": 10, "param": 11, "dim": 12, "stride": 13}
+_ROLES = {
+    "tid.x": 0,
+    "tid.y": 1,
+    "tid.z": 2,
+    "ctaid.x": 3,
+    "ctaid.y": 4,
+    "ctaid.z": 5,
+    "group": 6,
+    "loop": 7,
+    "repeat": 8,
+    "word": 9,
+    "value": 10,
+    "param": 11,
+    "dim": 12,
+    "stride": 13,
+}
 
 
 def order(claim: Expr, facts: Iterable[Fact]) -> tuple[Var, ...]:
@@ -300,5 +326,7 @@ def order(claim: Expr, facts: Iterable[Fact]) -> tuple[Var, ...]:
 
 def has_opaque(expr: Expr) -> bool:
     """True when ``expr`` compares floats or holds anything else whose value the prover leaves free."""
-    return any(isinstance(n, Op) and n.dtype == BOOL and any(a.dtype.startswith(("float", "bfloat")) for a in n.args)
-               for n in walk(expr))
+    return any(
+        isinstance(n, Op) and n.dtype == BOOL and any(a.dtype.startswith(("float", "bfloat")) for a in n.args)
+        for n in walk(expr)
+    )

@@ -20,8 +20,8 @@ class Threads:
 
     tid: tuple[Var, Var, Var]
     ctaid: tuple[Var, Var, Var]
-    cluster: tuple[Var, Var, Var]
     block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
 
     @property
     def count(self) -> int:
@@ -48,8 +48,9 @@ class Threads:
             return ix.floordiv(linear, 128)
         if axis in ("bx", "by", "bz"):
             return ix.index(self.ctaid["xyz".index(axis[1])])
-        if axis in ("cbx", "cby", "cbz"):
-            return ix.index(self.cluster["xyz".index(axis[2])])
+        if axis in ("cbx", "cby", "cbz"):  # clusters tile the grid
+            k = "xyz".index(axis[2])
+            return ix.floormod(self.ctaid[k], self.cluster[k])
         return None
 
 
@@ -62,16 +63,20 @@ def threads_of(kernel: ir.Kernel) -> Threads:
         role = f"{kind}.{'xyz'[k]}"
         if role in have:
             return have[role]
-        names = {"tid": "threadIdx", "ctaid": "blockIdx", "cluster_ctaid": "clusterCtaIdx"}
         if kind == "ctaid":
             low, high = ix.bounds(ix.index(launch.grid[k]))
-            return Var(f"{names[kind]}.{'xyz'[k]}", "int32", role, 0,
-                       (high if high is not None else (1 << 31) - 1) - 1,
-                       hi_expr=None if low == high else launch.grid[k])
-        size = launch.block[k] if kind == "tid" else launch.cluster[k]
-        return Var(f"{names[kind]}.{'xyz'[k]}", "int32", role, 0, size - 1)
-    tid, ctaid, cluster = (tuple(one(kind, k) for k in range(3)) for kind in ("tid", "ctaid", "cluster_ctaid"))
-    return Threads(tid, ctaid, cluster, launch.block)  # type: ignore[arg-type]
+            return Var(
+                f"blockIdx.{'xyz'[k]}",
+                "int32",
+                role,
+                0,
+                (high if high is not None else (1 << 31) - 1) - 1,
+                hi_expr=None if low == high else launch.grid[k],
+            )
+        return Var(f"threadIdx.{'xyz'[k]}", "int32", role, 0, launch.block[k] - 1)
+
+    tid, ctaid = ((one(kind, 0), one(kind, 1), one(kind, 2)) for kind in ("tid", "ctaid"))
+    return Threads(tid, ctaid, launch.block, launch.cluster)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -139,11 +144,11 @@ class Step:
     """A statement that does something, in the order of its effects: reads, then writes."""
 
     statement: ir.Statement
-    context: Context          # with the predicate
-    outside: Context          # without it
+    context: Context  # with the predicate
+    outside: Context  # without it
     memory: tuple[Access, ...]
     registers: tuple[Registers, ...]
-    typed: tuple[Expr, ...]   # the user's index expressions, for no-wrap
+    typed: tuple[Expr, ...]  # the user's index expressions, for no-wrap
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -66,19 +66,19 @@ class Twin:
             return
         self._shared[statement.var] = False
         if loop.context.exact(statement.start) is None or loop.context.exact(statement.step) is None:
-            return                                        # these may wrap: nothing is known of the common iteration
+            return  # these may wrap: nothing is known of the common iteration
         count = Var(f"iteration of {statement.var.name}", INDEX, "trip", 0, None)
         start, step = ix.index(statement.start), ix.index(statement.step)
         mine = formula.eq(statement.var, ix.add(start, ix.mul(step, count)))
         self.extra.append(Fact(f"iteration of {statement.var.name}", "", mine, statement.span, "thread"))
-        self._shared[count] = True                        # the iteration number is common to both
+        self._shared[count] = True  # the iteration number is common to both
         self.extra.append(Fact(f"iteration of {statement.var.name}", "", self.rename(mine), statement.span, "thread"))
 
     def shared(self, var: Var) -> bool:
         """True when both threads see one value of ``var``."""
         found = self._shared.get(var)
         if found is None:
-            self._shared[var] = False                     # a cycle cannot happen, but must not hang
+            self._shared[var] = False  # a cycle cannot happen, but must not hang
             found = self._shared[var] = self._decide(var)
         return found
 
@@ -90,10 +90,12 @@ class Twin:
         if var.role == "value" and self.one_block and var in self.loads:
             source = self.loads[var]
             # Both read one place in one barrier interval: race freedom (an obligation of its own) makes it one value.
-            return (source.load.view.buffer.scope != "local" and set(source.loops) <= set(self.in_step)
-                    and all(self.uniform(e) for e in source.load.index)
-                    and all(self.uniform(a.start) for s in source.load.view.steps if isinstance(s, ir.Sub)
-                            for a in s.axes))
+            return (
+                source.load.view.buffer.scope != "local"
+                and set(source.loops) <= set(self.in_step)
+                and all(self.uniform(e) for e in source.load.index)
+                and all(self.uniform(a.start) for s in source.load.view.steps if isinstance(s, ir.Sub) for a in s.axes)
+            )
         return False
 
     def share(self, var: Var) -> None:
@@ -116,7 +118,7 @@ class Twin:
         parts: list[Expr] = []
         pairs = [(v, self.rename(v)) for k, v in enumerate(self.threads.tid) if self.threads.block[k] > 1]
         if not self.one_block:
-            pairs = [(v, self.rename(v)) for v in self.threads.ctaid if not (v.lo == v.hi)]
+            pairs = [(v, self.rename(v)) for v in self.threads.ctaid if v.lo != v.hi]
         if ordered and len(pairs) == 1:
             parts = [formula.lt(pairs[0][0], pairs[0][1])]
         else:
@@ -133,6 +135,15 @@ class Twin:
             if again != fact.condition or all(fact is not f for f in first.facts()):
                 binds = self.mapping.get(fact.binds) if fact.binds is not None else None
                 start = self.rename(fact.start) if fact.start is not None else None
-                context = context.extend(Fact(f"{fact.name} (second thread)", fact.text, again, fact.span, fact.kind,
-                                              binds if isinstance(binds, Var) else None, start))
+                context = context.extend(
+                    Fact(
+                        f"{fact.name} (second thread)",
+                        fact.text,
+                        again,
+                        fact.span,
+                        fact.kind,
+                        binds if isinstance(binds, Var) else None,
+                        start,
+                    )
+                )
         return context

@@ -40,9 +40,15 @@ class Walker:
             grid = ix.index(self.kernel.launch.grid[k])
             if grid.is_const:
                 continue
-            context = context.extend(Fact(
-                f"grid.{'xyz'[k]}", f"{var.name} < {show(self.kernel.launch.grid[k])} (grid size)",
-                formula.lt(var, grid), self.kernel.launch.span, "launch"))
+            context = context.extend(
+                Fact(
+                    f"grid.{'xyz'[k]}",
+                    f"{var.name} < {show(self.kernel.launch.grid[k])} (grid size)",
+                    formula.lt(var, grid),
+                    self.kernel.launch.span,
+                    "launch",
+                )
+            )
         return context
 
     # -- statements -------------------------------------------------------------------------------------------
@@ -51,8 +57,11 @@ class Walker:
         nodes: list[Node] = []
         for statement in body:
             if isinstance(statement, ir.Assume):
-                after = context.extend(Fact(f"assumption `{statement.text}`", statement.text, statement.condition,
-                                            statement.span, "assume"))
+                after = context.extend(
+                    Fact(
+                        f"assumption `{statement.text}`", statement.text, statement.condition, statement.span, "assume"
+                    )
+                )
                 nodes.append(Claimed(statement, context, after))
                 context = after
             else:
@@ -72,17 +81,26 @@ class Walker:
         if isinstance(statement, ir.If):
             text = show(statement.condition)
             yes = context.extend(Fact(f"`if {text}`", text, statement.condition, statement.span, "guard"))
-            no = context.extend(Fact(f"else of `if {text}`", f"not ({text})", formula.negate(statement.condition),
-                                     statement.span, "guard"))
-            return Branch(statement, context, yes, self._block(statement.then, yes)[0],
-                          no, self._block(statement.orelse, no)[0])
+            no = context.extend(
+                Fact(
+                    f"else of `if {text}`",
+                    f"not ({text})",
+                    formula.negate(statement.condition),
+                    statement.span,
+                    "guard",
+                )
+            )
+            return Branch(
+                statement, context, yes, self._block(statement.then, yes)[0], no, self._block(statement.orelse, no)[0]
+            )
         assert isinstance(statement, ir.Barrier)
         return Sync(statement, context)
 
     # -- scalar element access --------------------------------------------------------------------------------
 
-    def _element(self, statement: ir.Load | ir.Store, view: ir.View, index: tuple[Expr, ...], kind: str,
-                 context: Context) -> Step:
+    def _element(
+        self, statement: ir.Load | ir.Store, view: ir.View, index: tuple[Expr, ...], kind: str, context: Context
+    ) -> Step:
         place = locate(view, index)
         width = element_bytes(view.dtype)
         verb = "read of" if kind == "read" else "write to"
@@ -90,11 +108,40 @@ class Walker:
         memory: tuple[Access, ...] = ()
         registers: tuple[Registers, ...] = ()
         if view.buffer.scope == "local":
-            registers = (Registers(view, kind, (place.byte,), width, (), place.axes, place.checks, context, statement, 0,
-                                   statement.span, what),)
+            registers = (
+                Registers(
+                    view,
+                    kind,
+                    (place.byte,),
+                    width,
+                    (),
+                    place.axes,
+                    place.checks,
+                    context,
+                    statement,
+                    0,
+                    statement.span,
+                    what,
+                ),
+            )
         else:
-            memory = (Access(view, kind, (place.byte,), width, (), place.checks, context, statement, 0, statement.span,
-                             what, width, index=tuple(ix.index(i) for i in index)),)
+            memory = (
+                Access(
+                    view,
+                    kind,
+                    (place.byte,),
+                    width,
+                    (),
+                    place.checks,
+                    context,
+                    statement,
+                    0,
+                    statement.span,
+                    what,
+                    width,
+                    index=tuple(ix.index(i) for i in index),
+                ),
+            )
         return Step(statement, context, context, memory, registers, typed_of(view, index))
 
     # -- instructions -----------------------------------------------------------------------------------------
@@ -108,8 +155,10 @@ class Walker:
         for axis in apply.group_axes:
             place = self.threads.coordinate(axis)
             group.append(place if place is not None else ix.ZERO)
-        free = tuple(Var(f"repeat {k}", "int32", "repeat", 0, extent - 1) if extent != 1 else None
-                     for k, extent in enumerate(apply.repeat))
+        free = tuple(
+            Var(f"repeat {k}", "int32", "repeat", 0, extent - 1) if extent != 1 else None
+            for k, extent in enumerate(apply.repeat)
+        )
         repeat: list[Poly] = [ix.ZERO if v is None else ix.index(v) for v in free]
         names = tuple(v for v in free if v is not None)
         reads: list[Access] = []
@@ -133,17 +182,34 @@ class Walker:
                 kinds = {o.access for o in mine if o.access}
                 kind = "combine" if "combine" in kinds else "write" if "write" in kinds else "read"
                 align = max((o.to for o in mine if o.prove == "aligned"), default=1)
-                access = Access(given, kind, tuple(p.byte for p in places), width, names, checks, context, apply, number,
-                                span, what, align, {o.prove: o.span for o in mine}, tuple(lead))
+                access = Access(
+                    given,
+                    kind,
+                    tuple(p.byte for p in places),
+                    width,
+                    names,
+                    checks,
+                    context,
+                    apply,
+                    number,
+                    span,
+                    what,
+                    align,
+                    {o.prove: o.span for o in mine},
+                    tuple(lead),
+                )
                 (reads if kind == "read" else writes).append(access)
             else:
                 slots = tuple(p.byte for p in places)
-                axes = places[0].axes if words == 1 or not places[0].axes else locate(
-                    given, [*lead, word_var(words)]).axes
-                for kind in (("read",) if operand.role == "in" else ("read", "write") if operand.role == "inout"
-                             else ("write",)):
-                    registers.append(Registers(given, kind, slots, width, names, axes, checks, context, apply, number,
-                                               span, what))
+                axes = (
+                    places[0].axes if words == 1 or not places[0].axes else locate(given, [*lead, word_var(words)]).axes
+                )
+                for kind in (
+                    ("read",) if operand.role == "in" else ("read", "write") if operand.role == "inout" else ("write",)
+                ):
+                    registers.append(
+                        Registers(given, kind, slots, width, names, axes, checks, context, apply, number, span, what)
+                    )
         return Step(apply, context, outside, tuple(reads + writes), tuple(registers), tuple(typed))
 
     def _checks(self, view: ir.View, lead: list[Poly], words: int) -> tuple[ir.BoundCheck, ...]:
@@ -170,8 +236,9 @@ def constant_extent(extent: Poly) -> int:
 def typed_of(view: ir.View, index: Sequence[Expr]) -> tuple[Expr, ...]:
     """The user's own index expressions in the steps of a view and in ``index``."""
     found = [axis.start for step in view.steps if isinstance(step, ir.Sub) for axis in step.axes]
-    return tuple(e for e in [*found, *index] if not isinstance(e, (Const, Var)) and not (isinstance(e, Poly)
-                                                                                       and e.is_const))
+    return tuple(
+        e for e in [*found, *index] if not isinstance(e, (Const, Var)) and not (isinstance(e, Poly) and e.is_const)
+    )
 
 
 def loop_fact(loop: ir.For, context: Context) -> Fact:
@@ -187,7 +254,9 @@ def loop_fact(loop: ir.For, context: Context) -> Fact:
             parts.append(formula.eq(var, ix.add(first, ix.mul(stride, trips))))
     bounds = show(stop) if isinstance(start, Const) and start.value == 0 else f"{show(start)}, {show(stop)}"
     bounds += "" if isinstance(step, Const) and step.value == 1 else f", {show(step)}"
-    return Fact(f"loop {var.name}", f"{var.name} in range({bounds})", formula.conj(parts), loop.span, "loop", var, start)
+    return Fact(
+        f"loop {var.name}", f"{var.name} in range({bounds})", formula.conj(parts), loop.span, "loop", var, start
+    )
 
 
 def operand_use_index(apply: ir.Apply, name: str) -> int:

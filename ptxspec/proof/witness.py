@@ -63,12 +63,15 @@ def search(facts: Sequence[Fact], goal: Expr) -> dict[Expr, int] | None:
     free: list[Expr] = []
     for fact in facts:
         names.update(variables(fact.condition))
-        free.extend(n for n in walk(fact.condition) if isinstance(n, Op) and n.dtype == BOOL
-                    and any(a.dtype.startswith(("float", "bfloat")) for a in n.args))
+        free.extend(
+            n
+            for n in walk(fact.condition)
+            if isinstance(n, Op) and n.dtype == BOOL and any(a.dtype.startswith(("float", "bfloat")) for a in n.args)
+        )
     ordered = sorted(names, key=lambda v: v.uid)
     starts = {f.binds: f.start for f in facts if f.binds is not None and f.start is not None}
     for tried in _TRIES:
-        env: dict[Expr, int] = {n: 1 for n in free}
+        env: dict[Expr, int] = dict.fromkeys(free, 1)
         for var in ordered:
             if var not in starts:
                 env[var] = clamp(var, tried if var.role in ("dim", "param", "stride") else 0)
@@ -76,8 +79,9 @@ def search(facts: Sequence[Fact], goal: Expr) -> dict[Expr, int] | None:
             for fact in facts:
                 if fact.binds is not None and fact.start is not None and fact.binds not in env:
                     env[fact.binds] = evaluate(fact.start, env, machine=True)
-            if any(not evaluate(f.condition, env, machine=True) for f in facts) \
-                    or not evaluate(goal, env, machine=True):
+            if any(not evaluate(f.condition, env, machine=True) for f in facts) or not evaluate(
+                goal, env, machine=True
+            ):
                 continue
         except Unknown:
             continue

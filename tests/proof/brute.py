@@ -65,13 +65,29 @@ def _calculate(expr: Expr, env: Env, strict: bool, seen: dict[Expr, int]) -> int
     if n in ("shl", "shr") and not 0 <= v[1] < BITS.get(expr.dtype, 64):
         raise Undefined("shift amount")
     value = {
-        "add": lambda: v[0] + v[1], "sub": lambda: v[0] - v[1], "mul": lambda: v[0] * v[1], "neg": lambda: -v[0],
-        "abs": lambda: abs(v[0]), "min": lambda: min(v), "max": lambda: max(v), "floordiv": lambda: v[0] // v[1],
-        "floormod": lambda: v[0] % v[1], "and": lambda: v[0] & v[1], "or": lambda: v[0] | v[1],
-        "xor": lambda: v[0] ^ v[1], "not": lambda: ~v[0] if expr.dtype.startswith("int") else
-        (1 << BITS[expr.dtype]) - 1 - v[0], "shl": lambda: v[0] << v[1], "shr": lambda: v[0] >> v[1],
-        "eq": lambda: v[0] == v[1], "ne": lambda: v[0] != v[1], "lt": lambda: v[0] < v[1], "le": lambda: v[0] <= v[1],
-        "gt": lambda: v[0] > v[1], "ge": lambda: v[0] >= v[1], "lnot": lambda: not v[0], "cast": lambda: v[0],
+        "add": lambda: v[0] + v[1],
+        "sub": lambda: v[0] - v[1],
+        "mul": lambda: v[0] * v[1],
+        "neg": lambda: -v[0],
+        "abs": lambda: abs(v[0]),
+        "min": lambda: min(v),
+        "max": lambda: max(v),
+        "floordiv": lambda: v[0] // v[1],
+        "floormod": lambda: v[0] % v[1],
+        "and": lambda: v[0] & v[1],
+        "or": lambda: v[0] | v[1],
+        "xor": lambda: v[0] ^ v[1],
+        "not": lambda: ~v[0] if expr.dtype.startswith("int") else (1 << BITS[expr.dtype]) - 1 - v[0],
+        "shl": lambda: v[0] << v[1],
+        "shr": lambda: v[0] >> v[1],
+        "eq": lambda: v[0] == v[1],
+        "ne": lambda: v[0] != v[1],
+        "lt": lambda: v[0] < v[1],
+        "le": lambda: v[0] <= v[1],
+        "gt": lambda: v[0] > v[1],
+        "ge": lambda: v[0] >= v[1],
+        "lnot": lambda: not v[0],
+        "cast": lambda: v[0],
         "truncdiv": lambda: abs(v[0]) // abs(v[1]) * (1 if (v[0] < 0) == (v[1] < 0) else -1),
         "truncmod": lambda: abs(v[0]) % abs(v[1]) * (1 if v[0] >= 0 else -1),
     }[n]()
@@ -210,19 +226,20 @@ class Run:
                 self.bad.add("convergent")
         self._races()
 
-    def touch(self, thread: "OneThread", buffer: ir.Buffer, byte: int, size: int, writes: bool) -> None:
+    def touch(self, thread: OneThread, buffer: ir.Buffer, byte: int, size: int, writes: bool) -> None:
         """Remember an access for the race check."""
         place = thread.block if buffer.scope == "shared" else ()
         for b in range(byte, byte + size):
             self.touched.setdefault((id(buffer), place, b), []).append(
-                ((*thread.block, thread.linear), len(thread.barriers), writes))
+                ((*thread.block, thread.linear), len(thread.barriers), writes)
+            )
 
     def _races(self) -> None:
         for accesses in self.touched.values():
             if not any(w for _, _, w in accesses):
                 continue
             for k, (one, phase, writes) in enumerate(accesses):
-                for two, other, also in accesses[k + 1:]:
+                for two, other, also in accesses[k + 1 :]:
                     if one != two and (writes or also) and (one[:-1] != two[:-1] or phase == other):
                         self.bad.add("race-free")
                         return
@@ -248,7 +265,9 @@ class OneThread:
             taken = calculate(statement.condition, self.env, False)
             self.block_of(statement.then if taken else statement.orelse)
         elif isinstance(statement, ir.For):
-            start, stop, step = (calculate(e, self.env, False) for e in (statement.start, statement.stop, statement.step))
+            start, stop, step = (
+                calculate(e, self.env, False) for e in (statement.start, statement.stop, statement.step)
+            )
             if step <= 0:
                 self.run.bad.add("no-wrap")
                 return
@@ -294,8 +313,13 @@ class OneThread:
 
     def owner(self, place: Place) -> None:
         """The register must be the thread's own."""
-        mine = {"laneid": self.linear % 32, "warpid": self.linear // 32, "wid_in_wg": self.linear // 32 % 4,
-                "wgid": self.linear // 128, "tx": self.linear}
+        mine = {
+            "laneid": self.linear % 32,
+            "warpid": self.linear // 32,
+            "wid_in_wg": self.linear // 32 % 4,
+            "wgid": self.linear // 128,
+            "tx": self.linear,
+        }
         if any(mine[axis] != value for axis, value in place.axes.items()):
             self.run.bad.add("owned")
 
@@ -312,8 +336,10 @@ class OneThread:
         active = statement.pred is None or bool(calculate(statement.pred, self.env, False))
         if active:
             self.run.executed.add(-id(statement))
-        group = [{"laneid": self.linear % 32, "warpid": self.linear // 32, "wid_in_wg": self.linear // 32 % 4}[a]
-                 for a in statement.group_axes]
+        group = [
+            {"laneid": self.linear % 32, "warpid": self.linear // 32, "wid_in_wg": self.linear // 32 % 4}[a]
+            for a in statement.group_axes
+        ]
         operands = [o for o in statement.use.operands if o.name != "policy"]
         written: list[tuple[int, int]] = []
         plans: list[tuple[object, ir.View, list[Place], int]] = []
@@ -392,5 +418,8 @@ class Truth:
                 self.any = True
                 self.bad |= run.bad
                 executed |= run.executed
-        self.dead = [s for s in statements(kernel.body)
-                     if (-id(s) if isinstance(s, ir.Apply) and s.pred is not None else id(s)) not in executed]
+        self.dead = [
+            s
+            for s in statements(kernel.body)
+            if (-id(s) if isinstance(s, ir.Apply) and s.pred is not None else id(s)) not in executed
+        ]

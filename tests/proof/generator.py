@@ -78,8 +78,22 @@ class Maker:
         base = self.thread()
         size = self.total if base == "gid" else self.block
         loop = r.choice(self.loops) if self.loops and r.random() < 0.5 else None
-        kinds = ["plain", "plain", "shift", "mod", "rotate", "const", "half", "reverse", "xor", "and", "min", "select",
-                 "scale", "shr"]
+        kinds = [
+            "plain",
+            "plain",
+            "shift",
+            "mod",
+            "rotate",
+            "const",
+            "half",
+            "reverse",
+            "xor",
+            "and",
+            "min",
+            "select",
+            "scale",
+            "shr",
+        ]
         if self.scalar:
             kinds += ["n", "n"]
         if loop is not None:
@@ -129,8 +143,13 @@ class Maker:
         r = self.rng
         base = self.thread()
         size = self.total if base == "gid" else self.block
-        options = [f"{base} < {r.choice([1, size // 2 + 1, size, max(1, size - 1)])}", f"{base} % 2 == {r.choice([0, 1])}",
-                   f"{base} > 0", f"{base} + 1 < {size}", f"{base} != {r.choice([0, size - 1])}"]
+        options = [
+            f"{base} < {r.choice([1, size // 2 + 1, size, max(1, size - 1)])}",
+            f"{base} % 2 == {r.choice([0, 1])}",
+            f"{base} > 0",
+            f"{base} + 1 < {size}",
+            f"{base} != {r.choice([0, size - 1])}",
+        ]
         if self.scalar:
             options += ["n > 1", "n < 3", f"{base} < n", "n % 2 == 0"]
         if self.loops:
@@ -160,10 +179,19 @@ class Program(Maker):
         self.registers: list[tuple[str, int]] = []
         self.params: list[str] = []
         for name in ("A", "B"):
-            rows = r.choice([self.total, self.total, self.total + 1, self.block, max(1, self.total // 2), 2 * self.total])
+            rows = r.choice(
+                [self.total, self.total, self.total + 1, self.block, max(1, self.total // 2), 2 * self.total]
+            )
             cols = r.choice([1, 2, 4, 4, 4, 8, 6])
-            layout = r.choice(["", "", "", f", layout=TileLayout(S[({rows}, {cols}) : ({cols + r.choice([0, 1, 2, 4])}, 1)])",
-                               f", layout=TileLayout(S[({rows}, {cols}) : (1, {rows})])"])
+            layout = r.choice(
+                [
+                    "",
+                    "",
+                    "",
+                    f", layout=TileLayout(S[({rows}, {cols}) : ({cols + r.choice([0, 1, 2, 4])}, 1)])",
+                    f", layout=TileLayout(S[({rows}, {cols}) : (1, {rows})])",
+                ]
+            )
             align = r.choice(["", ", align=16", ", align=16", ", align=8", ", align=4"])
             self.arrays.append(Array(name, rows, cols, "global"))
             self.params.append(f'{name}: T.Tensor(({rows}, {cols}), "float32"{align}{layout})')
@@ -190,8 +218,14 @@ class Program(Maker):
                 layout = r.choice(["", "", f", layout=TileLayout(S[({words},) : ({r.choice([1, 2])},)])"])
                 shape = f"({words},)"
             else:
-                layout = r.choice(["", "", f", layout=TileLayout(S[({repeats}, {words}) : ({r.choice([words, words - 1, 1])}"
-                                           f", {r.choice([1, 1, repeats])})])"])
+                layout = r.choice(
+                    [
+                        "",
+                        "",
+                        f", layout=TileLayout(S[({repeats}, {words}) : ({r.choice([words, words - 1, 1])}"
+                        f", {r.choice([1, 1, repeats])})])",
+                    ]
+                )
                 shape = f"({repeats}, {words})"
             self.emit(f'r{k} = T.alloc_local({shape}, "float32"{layout})')
             self.registers.append((f"r{k}", words * repeats if repeats == 1 else -words))
@@ -222,8 +256,12 @@ class Program(Maker):
         if kind < 0.14 and nesting > 0:
             name = f"i{next(self.names)}"
             extent = r.choice([1, 2, 3, 4])
-            text = f"T.serial({extent})" if r.random() < 0.7 else f"T.serial({r.choice(['tid', '1', '0'])}, {self.block}, " \
-                                                                     f"{r.choice([2, self.block // 2 + 1, self.block])})"
+            text = (
+                f"T.serial({extent})"
+                if r.random() < 0.7
+                else f"T.serial({r.choice(['tid', '1', '0'])}, {self.block}, "
+                f"{r.choice([2, self.block // 2 + 1, self.block])})"
+            )
             if self.scalar and r.random() < 0.25:
                 text = "T.serial(n)"
             self.emit(f"for {name} in {text}:")
@@ -253,7 +291,7 @@ class Program(Maker):
         self.loops += loops
         for _ in range(self.rng.choice([1, 1, 2, 3])):
             self.statement(nesting - 1)
-        del self.loops[len(self.loops) - len(loops):]
+        del self.loops[len(self.loops) - len(loops) :]
         self.depth -= 1
 
     def element(self) -> None:
@@ -262,8 +300,11 @@ class Program(Maker):
         array = r.choice(self.arrays)
         at = f"{array.name}[{self.index(array.rows)}, {self.column(array)}]"
         register, words = r.choice(self.registers)
-        slot = f"{register}[{r.randrange(abs(words))}]" if words > 0 else f"{register}[{r.choice([0, 1])}, " \
-                                                                         f"{r.randrange(-words)}]"
+        slot = (
+            f"{register}[{r.randrange(abs(words))}]"
+            if words > 0
+            else f"{register}[{r.choice([0, 1])}, {r.randrange(-words)}]"
+        )
         self.emit(r.choice([f"{at} = 1.0", f"{at} = {slot}", f"{slot} = {at}"]))
 
     def column(self, array: Array) -> str:
@@ -287,8 +328,7 @@ class Program(Maker):
         r = self.rng
         if r.random() > 0.2:
             return ""
-        return f", pred={self.guard().replace(' and ', ' < ').replace(' or ', ' < ')}" * 0 + f", pred={self.simple()}" + (
-            ", preserve_dst=True" if load and r.random() < 0.4 else "")
+        return f", pred={self.simple()}" + (", preserve_dst=True" if load and r.random() < 0.4 else "")
 
     def simple(self) -> str:
         """A condition without and/or."""
@@ -314,19 +354,20 @@ class Program(Maker):
                 memory = f"{array.name}.sub[{row}, {start}:{start + 2 * width}].view(2, {width})"
             else:
                 start = r.choice([0, 0, max(0, array.cols - width)])
-                memory = f"{array.name}.sub[{row}:{row} + 2, {start}:{start + width}]" if False else \
-                    f"{array.name}.sub[{r.choice([0, 0, max(0, array.rows - 2)])}:2, {start}:{start + width}]"
                 low = r.choice([0, 0, max(0, array.rows - 2)])
                 memory = f"{array.name}.sub[{low}:{low + 2}, {start}:{start + width}]"
         else:
             start = r.choice([0, 0, 0, max(0, array.cols - width), 1])
             memory = f"{array.name}.sub[{self.index(array.rows)}, {start}:{start + width}]"
             if r.random() < 0.15 and array.rows * array.cols % width == 0:
-                memory = f"{array.name}.view({array.rows * array.cols // width}, {width}).sub[" \
-                         f"{self.index(array.rows * array.cols // width)}, :]"
+                memory = (
+                    f"{array.name}.view({array.rows * array.cols // width}, {width}).sub["
+                    f"{self.index(array.rows * array.cols // width)}, :]"
+                )
         operands = f"{register}, {memory}" if load else f"{memory}, {register}"
-        self.emit(f'T.cuda.tile.apply(T.ptx["{"ld" if load else "st"}.{space}{vec}.b32"], {operands}'
-                  f"{self.predicate(load)})")
+        self.emit(
+            f'T.cuda.tile.apply(T.ptx["{"ld" if load else "st"}.{space}{vec}.b32"], {operands}{self.predicate(load)})'
+        )
 
 
 class Cooperative(Maker):
@@ -337,14 +378,16 @@ class Cooperative(Maker):
         r = self.rng
         self.block = r.choice([32, 64])
         warps = self.block // 32
-        scope = r.choice(["warp", "cta"]) if warps > 1 else r.choice(["warp", "cta"])
+        scope = r.choice(["warp", "cta"])
         words = r.choice([1, 2, 4])
         repeats = r.choice([1, 2])
         group = (warps, 32) if scope == "cta" else (32,)
         shape = (*group, repeats, words)
         text = ", ".join(map(str, shape))
-        sizes = ", ".join(f"{a}" for a in (
-            ["1 @ warpid"] if scope == "cta" else []) + ["1 @ laneid", str(r.choice([words, words, 1])), "1"])
+        sizes = ", ".join(
+            f"{a}"
+            for a in (["1 @ warpid"] if scope == "cta" else []) + ["1 @ laneid", str(r.choice([words, words, 1])), "1"]
+        )
         if r.random() < 0.1:
             sizes = sizes.replace("1 @ laneid", r.choice(["1 @ warpid", "2 @ laneid"]), 1)
         total = 1
@@ -362,8 +405,10 @@ class Cooperative(Maker):
         span = sum((e - 1) * s for e, s in zip(shape, strides)) + 1
         layout = f"TileLayout(S[({text}) : ({', '.join(map(str, strides))})])"
         align = r.choice([16, 16, 8, 4])
-        params = [f'A: T.Tensor(({text}), "float32", align={align}, layout={layout})',
-                  f'B: T.Tensor(({text}), "float32", align={align})']
+        params = [
+            f'A: T.Tensor(({text}), "float32", align={align}, layout={layout})',
+            f'B: T.Tensor(({text}), "float32", align={align})',
+        ]
         self.emit(f"T.device_entry(launch=T.cuda.LaunchConfig(grid={r.choice([1, 1, 2])}, block={self.block}))")
         self.emit('tid = T.cuda.thread_idx("x")')
         self.emit(f'q = T.alloc_local(({text}), "float32", layout=TileLayout(S[({text}) : ({sizes})]))')
@@ -373,8 +418,10 @@ class Cooperative(Maker):
         if r.random() < 0.3:
             self.emit("if tid < 32:" if r.random() < 0.5 else "if tid < 16:")
             self.depth += 1
-        self.emit(f'T.cuda.tile.apply(T.ptx["st.global{vec}.b32"], B, q, scope="{scope}"'
-                  f'{", pred=tid % 2 == 0" if r.random() < 0.1 else ""})')
+        self.emit(
+            f'T.cuda.tile.apply(T.ptx["st.global{vec}.b32"], B, q, scope="{scope}"'
+            f"{', pred=tid % 2 == 0' if r.random() < 0.1 else ''})"
+        )
         del rows, span
         return Made(HEADER.format(params=", ".join(params)) + "\n".join(self.lines) + "\n", {})
 

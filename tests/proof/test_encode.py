@@ -6,6 +6,7 @@ import random
 
 import pytest
 import z3
+
 from ptxspec.proof import formula, normalise
 from ptxspec.proof.encode import Encoder, Unsupported, mask
 from ptxspec.proof.facts import Context, Fact
@@ -26,8 +27,29 @@ def random_typed(rng: random.Random, names: list[Var], dtype: str, depth: int) -
         bits = {"int8": 7, "uint8": 8, "int16": 15}.get(dtype, 20)
         low = 0 if dtype.startswith("u") else -(1 << bits - 2)
         return Const(rng.choice([0, 1, 2, 3, 4, 5, 7, 8, 31, 32, rng.randint(low, (1 << bits - 1) - 1)]), dtype)
-    kind = rng.choice(["add", "sub", "mul", "neg", "abs", "min", "max", "floordiv", "floormod", "truncdiv", "truncmod",
-                       "and", "or", "xor", "not", "shl", "shr", "select", "cast"])
+    kind = rng.choice(
+        [
+            "add",
+            "sub",
+            "mul",
+            "neg",
+            "abs",
+            "min",
+            "max",
+            "floordiv",
+            "floormod",
+            "truncdiv",
+            "truncmod",
+            "and",
+            "or",
+            "xor",
+            "not",
+            "shl",
+            "shr",
+            "select",
+            "cast",
+        ]
+    )
     a = random_typed(rng, names, dtype, depth - 1)
     if kind in ("neg", "abs", "not"):
         return Op(kind, (a,), dtype)
@@ -49,15 +71,20 @@ def random_condition(rng: random.Random, names: list[Var], dtype: str, depth: in
         name = rng.choice(["land", "lor", "lnot"])
         count = 1 if name == "lnot" else 2
         return Op(name, tuple(random_condition(rng, names, dtype, depth - 1) for _ in range(count)), BOOL)
-    return Op(rng.choice(["eq", "ne", "lt", "le", "gt", "ge"]),
-              (random_typed(rng, names, dtype, depth), random_typed(rng, names, dtype, depth)), BOOL)
+    return Op(
+        rng.choice(["eq", "ne", "lt", "le", "gt", "ge"]),
+        (random_typed(rng, names, dtype, depth), random_typed(rng, names, dtype, depth)),
+        BOOL,
+    )
 
 
 def random_index(rng: random.Random, names: list[Var], depth: int) -> Poly:
     """A random exact index expression, simplified while built."""
     if depth == 0 or rng.random() < 0.15:
         return ix.index(rng.choice(names)) if rng.random() < 0.7 else ix.constant(rng.randint(-40, 40))
-    kind = rng.choice(["add", "sub", "mul", "scale", "floordiv", "floormod", "min", "max", "and", "or", "xor", "select"])
+    kind = rng.choice(
+        ["add", "sub", "mul", "scale", "floordiv", "floormod", "min", "max", "and", "or", "xor", "select"]
+    )
     a = random_index(rng, names, depth - 1)
     if kind == "scale":
         return ix.scale(a, rng.randint(-8, 16))
@@ -75,13 +102,16 @@ def variables_for(rng: random.Random) -> list[Var]:
     """Variables of several types and ranges."""
     names = []
     for number, dtype in enumerate(TYPES):
-        names.append(Var(f"v{number}", dtype, "param", 0 if rng.random() < 0.5 else None, rng.choice([None, 31, 63, 100])))
+        names.append(
+            Var(f"v{number}", dtype, "param", 0 if rng.random() < 0.5 else None, rng.choice([None, 31, 63, 100]))
+        )
     return names
 
 
 def random_value(rng: random.Random, var: Var) -> int:
     """A value inside the bounds of ``var``."""
     from ptxspec.proof.witness import limits
+
     low, high = limits(var)
     assert low is not None
     assert high is not None
@@ -155,8 +185,10 @@ def test_masks_are_exact_on_all_integers(c: int) -> None:
 @pytest.mark.parametrize("seed", range(150))
 def test_the_normaliser_proves_only_what_z3_proves(seed: int) -> None:
     rng = random.Random(5000 + seed)
-    names = [Var(f"x{k}", "int32", "param", *bounds)
-             for k, bounds in enumerate([(0, 31), (0, 127), (0, 8), (-5, 20), (0, None), (None, None)])]
+    names = [
+        Var(f"x{k}", "int32", "param", *bounds)
+        for k, bounds in enumerate([(0, 31), (0, 127), (0, 8), (-5, 20), (0, None), (None, None)])
+    ]
     context = Context()
     for number in range(rng.randint(0, 4)):
         kind = rng.random()
@@ -165,17 +197,26 @@ def test_the_normaliser_proves_only_what_z3_proves(seed: int) -> None:
         elif kind < 0.6:
             condition = formula.eq(ix.floormod(rng.choice(names), rng.choice([2, 4, 8])), rng.randint(0, 1))
         else:
-            condition = Op(rng.choice(["lt", "le", "gt", "eq"]), (random_typed(rng, names, "int32", 1),
-                                                                 random_typed(rng, names, "int32", 1)), BOOL)
+            condition = Op(
+                rng.choice(["lt", "le", "gt", "eq"]),
+                (random_typed(rng, names, "int32", 1), random_typed(rng, names, "int32", 1)),
+                BOOL,
+            )
         context = context.extend(Fact(f"fact {number}", "", condition, None, "guard"))
     plain = Session(use_normaliser=False, rlimit=100_000)
     decided = 0
     for _ in range(12):
         base = random_index(rng, names, 2)
-        claim = rng.choice([
-            lambda e: formula.le(e, e.const + 200), lambda e: formula.le(0, e), lambda e: formula.divides(4, ix.scale(e, 2)),
-            lambda e: formula.divides(2, e), lambda e: formula.lt(e, ix.index(names[4])),
-            lambda e: formula.negate(formula.eq(e, 3))])(base)
+        claim = rng.choice(
+            [
+                lambda e: formula.le(e, e.const + 200),
+                lambda e: formula.le(0, e),
+                lambda e: formula.divides(4, ix.scale(e, 2)),
+                lambda e: formula.divides(2, e),
+                lambda e: formula.lt(e, ix.index(names[4])),
+                lambda e: formula.negate(formula.eq(e, 3)),
+            ]
+        )(base)
         if normalise.proved(claim, context):
             decided += 1
             answer = plain.decide(claim, context)
