@@ -13,7 +13,7 @@ from ptxspec.lang.tensor import ElementRef, Pointer, TensorView
 from ptxspec.layout import show_shape
 from ptxspec.layout.value import Value
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import BITS, BOOL, Expr, show
+from ptxspec.scalar.expr import BITS, BOOL, Expr, Poly, show
 
 if TYPE_CHECKING:
     from ptxspec.forms.use import FormUse, OperandUse
@@ -132,32 +132,35 @@ def _check_bits(use: FormUse, operand: OperandUse, value: TensorView, bits: int,
 def _check_shape(use: FormUse, operand: OperandUse, value: TensorView, words: int, group: Group,
                  at: Span) -> tuple[int, ...]:
     shape = value.ir.shape
-    names = [*group.names, "repeats...", "atom"]
-    expected = f"({', '.join([*(str(e) for e in group.extents), '...', str(words)])}) = ({', '.join(names)})"
-    got = f"`{value.ir.buffer.name}` has shape {show_shape(shape)} here"
-    if not shape or shape[-1] != _poly(words):
-        refuse("K174", f"{operand.name} of {use.opcode} must end in an axis of {words}, the words of one "
-                       f"instruction: {got}",
-               at, note=f"expected shape {expected}",
-               help=f"{'add' if words == 1 else 'make'} the last axis with .view(..., {words}) or .rearrange")
     lead = len(group.extents)
-    if len(shape) < lead + 1 or any(shape[k] != _poly(e) for k, e in enumerate(group.extents)):
+    if not shape or not _is(shape[-1], words):
+        refuse("K174", f"{operand.name} of {use.opcode} must end in an axis of {words}, the words of one instruction: "
+                       f"{_got(value)}", at, note=_expected(group, words),
+               help=f"{'add' if words == 1 else 'make'} the last axis with .view(..., {words}) or .rearrange")
+    if len(shape) < lead + 1 or not all(_is(shape[k], e) for k, e in enumerate(group.extents)):
         refuse("K175", f"{operand.name} of {use.opcode} must begin with the axes {', '.join(group.names)} = "
-                       f"{_tuple(group.extents)} of scope=\"{group.scope}\": {got}", at,
-               note=f"expected shape {expected}")
+                       f"{_tuple(group.extents)} of scope=\"{group.scope}\": {_got(value)}", at,
+               note=_expected(group, words))
     middle = shape[lead:-1]
     for extent in middle:
         if not extent.is_const:
-            refuse("K176", f"a repeat axis of {operand.name} has the extent {show(extent)}, which is not known "
-                           f"while the "
-                           "kernel is read", at,
+            refuse("K176", f"a repeat axis of {operand.name} has the extent {show(extent)}, which is not known while "
+                           "the kernel is read", at,
                    help="repeats are unrolled; loop over the symbolic axis with range and select inside")
     return tuple(e.const for e in middle)
 
 
-def _poly(value: int) -> object:
-    from ptxspec.scalar import index as ix
-    return ix.constant(value)
+def _is(extent: Poly, value: int) -> bool:
+    return extent.is_const and extent.const == value
+
+
+def _got(value: TensorView) -> str:
+    return f"`{value.ir.buffer.name}` has shape {show_shape(value.ir.shape)} here"
+
+
+def _expected(group: Group, words: int) -> str:
+    extents = ", ".join([*(str(e) for e in group.extents), "...", str(words)])
+    return f"expected shape ({extents}) = ({', '.join([*group.names, 'repeats...', 'atom'])})"
 
 
 def scalar_operand(use: FormUse, operand: OperandUse, value: Given, at: Span) -> Expr:

@@ -163,7 +163,11 @@ class Reader(Statements):
                 refuse("K223", f"dimension {var.name} cannot be found from the arrays: no extent is {var.name} or "
                                f"a multiple "
                                "of it", kernel.span, help=f"give one parameter an axis of extent {var.name}")
+        seen: set[Expr] = set()
         for expr, span in _expressions(kernel):
+            if expr in seen:
+                continue
+            seen.add(expr)
             for node in walk(expr):
                 if isinstance(node, Var) and node.role == "dim" and node not in kernel.dims:
                     refuse("K223", f"dimension {node.name} occurs in no parameter's shape, so a launch cannot know it",

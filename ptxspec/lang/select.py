@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import SupportsIndex
+from operator import index
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
@@ -44,9 +44,9 @@ def index_expr(value: object, span: Span) -> Expr:
             return value
         refuse("K141", f"an index is an integer, but `{show(value)}` is {value.dtype}", span,
                help=f"convert it, for example T.int32({show(value)})")
-    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
         refuse("K141", f"an index is an integer or a range, not {type(value).__name__} {value!r}", span)
-    return ix.constant(value.__index__())
+    return ix.constant(index(value))  # type: ignore[arg-type]
 
 
 def whole_index(items: list[Item], view: ir.View, span: Span) -> tuple[Expr, ...] | None:

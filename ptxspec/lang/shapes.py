@@ -8,7 +8,7 @@ from functools import lru_cache
 from ptxspec.layout.base import ravel, unravel
 from ptxspec.layout.value import exact_div, product
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import Expr, Op, Poly, Var
+from ptxspec.scalar.expr import Expr, Op, Poly, Var, variables
 
 Shape = tuple[Poly, ...]
 
@@ -96,5 +96,6 @@ def _typed_atom(part: Expr) -> Expr:
 
 def launch_time(expr: Expr) -> bool:
     """True when only dimensions and scalar parameters occur: the host can compute it before the launch."""
-    from ptxspec.scalar.expr import variables
+    if isinstance(expr, Poly) and expr.is_const:
+        return True
     return all(isinstance(v, Var) and v.role in ("dim", "param") for v in variables(expr))

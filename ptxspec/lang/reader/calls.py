@@ -34,7 +34,7 @@ _ARRANGING = (tuple, list, dict, set, zip, enumerate, reversed, isinstance, type
 _READING = ("get", "items", "keys", "values", "index", "count", "copy")
 
 
-class Returned(Exception):  # noqa: N818 - control flow, not an error
+class Returned(Exception):
     """A helper function's return, with its value."""
 
     def __init__(self, value: object) -> None:

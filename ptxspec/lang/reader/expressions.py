@@ -38,6 +38,13 @@ _REFUSED = {
 }
 
 
+#: The attributes kernels may use of our own types.
+_USABLE: dict[type, list[str]] = {
+    kind: [n for n in dir(kind) if not n.startswith("_") and n not in ("ir", "ptxspec_intrinsic")]
+    for kind in (TensorView, Pointer, SubAccess)
+}
+
+
 class Expressions(ReaderBase):
     """Evaluation of expression nodes."""
 
@@ -72,7 +79,7 @@ class Expressions(ReaderBase):
         return node.value
 
     def e_name(self, node: ast.Name) -> object:
-        return self.frame.lookup(node.id, self.span(node))
+        return self.frame.lookup(node.id, node)
 
     def e_tuple(self, node: ast.Tuple) -> object:
         return tuple(self.items(node.elts))
@@ -255,9 +262,9 @@ class Expressions(ReaderBase):
             self.refuse("K214", f"a kernel value has no attribute `{name}`", node,
                         help="cast with T.float32(x); use T.min, T.max, T.abs, T.Select")
         if isinstance(value, (TensorView, Pointer, SubAccess)):
-            known = [n for n in dir(type(value)) if not n.startswith("_") and n not in ("ir", "ptxspec_intrinsic")]
-            if name not in known:
-                self.refuse("K214", f"a tensor has no attribute `{name}`", node, help=nearest(name, known))
+            usable = _USABLE[type(value)]
+            if name not in usable:
+                self.refuse("K214", f"a tensor has no attribute `{name}`", node, help=nearest(name, usable))
         self.node = node
         try:
             return getattr(value, name)

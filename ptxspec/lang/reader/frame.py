@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,14 +44,15 @@ class Frame:
         """Kernel branches and loops around the statement being read."""
         return sum(b.kernel for b in self.blocks)
 
-    def lookup(self, name: str, span: Span) -> object:
-        """The value of ``name`` (K204 when there is none)."""
+    def lookup(self, name: str, node: ast.AST) -> object:
+        """The value of ``name``, which stands at ``node`` (K204 when there is none)."""
         for block in reversed(self.blocks):
             if name in block.names:
                 return block.names[name]
         for space in (self.outer, self.module, vars(builtins)):
             if name in space:
                 return space[name]
+        span = self.source.span(node)
         if name in self.gone:
             refuse("K204", f"`{name}` is not defined here: it was bound inside a branch or a loop and stays there",
                    span,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 
 from ptxspec.diagnostics import Span
@@ -19,9 +19,16 @@ class Source:
     node: ast.FunctionDef
     first: int
     lines: tuple[str, ...]
+    _spans: dict[ast.AST, Span] = field(default_factory=dict, repr=False, compare=False)
 
     def span(self, node: ast.AST) -> Span:
         """Where ``node`` stands: line, 1-based column in characters, end column when it ends on that line."""
+        found = self._spans.get(node)
+        if found is None:
+            found = self._spans[node] = self._find(node)
+        return found
+
+    def _find(self, node: ast.AST) -> Span:
         line = getattr(node, "lineno", self.first)
         column = self._column(line, getattr(node, "col_offset", 0))
         end = getattr(node, "end_lineno", line)

@@ -27,11 +27,11 @@ _REFUSED: dict[str, tuple[str, str]] = {
 }
 
 
-class _Break(Exception):  # noqa: N818 - control flow, not an error
+class _Break(Exception):
     pass
 
 
-class _Continue(Exception):  # noqa: N818 - control flow, not an error
+class _Continue(Exception):
     pass
 
 
@@ -141,7 +141,7 @@ class Statements(Calls):
 
     def s_augassign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
-            old = self.settled(self.frame.lookup(node.target.id, self.span(node.target)), node.target)
+            old = self.settled(self.frame.lookup(node.target.id, node.target), node.target)
             self.frame.bind(node.target.id, self.binary(node.op, old, self.eval(node.value), node),
                             self.span(node.target))
             return
