@@ -117,10 +117,11 @@ class Region:
             raise self._trap("misaligned", wrong, address, width)
         offset = address - np.uint64(self.base)
         outside = offset > np.uint64(max(self.size - width, 0)) if self.size >= width else np.ones(offset.shape, bool)
-        if not outside.any() and self.valid is not None:
+        if self.valid is not None and not outside.all():
             skip, view = self._view("valid", self.valid, width)
-            ok = view[(offset - np.uint64(skip)) // np.uint64(width)]
-            outside = ~_all_ones(ok, width)
+            number = (offset - np.uint64(skip)) // np.uint64(width)
+            ok = view[np.where(outside, np.uint64(0), number).astype(np.intp)]
+            outside = outside | ~_all_ones(ok, width)
         if outside.any():
             raise self._trap("out-of-bounds", outside, address, width)
         if write and not self.writable:
