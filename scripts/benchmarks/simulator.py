@@ -33,7 +33,7 @@ def run(result: Result, quick: bool) -> None:
         other = None
         note = ""
         if blocks <= 1024:
-            theirs = peer("numba_exchange.py", str(blocks), "1" if blocks >= 1024 else "3")
+            theirs = peer("numba_exchange.py", str(blocks), "1" if blocks >= 64 else "3")
             if isinstance(theirs, str):
                 note = theirs
             else:
