@@ -1,6 +1,7 @@
 """Arrays of any library as pointer, shape, strides, element type and device."""
 
 from .describe import describe, to_numpy
+from .fast import quick
 from .view import ITEMSIZE, ArrayView
 
-__all__ = ["ITEMSIZE", "ArrayView", "describe", "to_numpy"]
+__all__ = ["ITEMSIZE", "ArrayView", "describe", "quick", "to_numpy"]

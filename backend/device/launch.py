@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ptxspec.diagnostics import LaunchError, Note, PtxspecError, fail
 
-from .driver import driver, driver_error, number, triple
+from .driver import driver, driver_error, launcher, number, triple
 from .info import DeviceInfo, device_info
 from .module import DeviceKernel, activate
 from .streams import stream_handle
@@ -112,9 +112,11 @@ class PreparedLaunch:
         self._places = (ctypes.c_void_p * max(len(self.types), 1))(*(base + 8 * i for i in range(len(self.types))))
         self._pointers = ctypes.addressof(self._places) if self.types else 0
         self._pack = struct.Struct("".join(f"{_FORMATS[name]}{8 - struct.calcsize(_FORMATS[name])}x" for name in types))
-        # The driver takes a kernel of a library wherever it takes a function.
-        self._function: object = driver().CUfunction(kernel.handle)
-        self._configs: dict[int, object] = {}
+        # Stream handle -> the driver's configuration, kept alive, and its address.
+        self._configs: dict[int, tuple[object, int]] = {}
+        self._launch, self._ask_context = launcher()
+        self._context = ctypes.c_void_p()
+        self._context_place = ctypes.addressof(self._context)
         if shape.shared > 0 and shape.shared + kernel.shared > _STATIC_LIMIT:
             activate(kernel.ordinal)
             kernel.allow_shared(shape.shared)
@@ -130,23 +132,24 @@ class PreparedLaunch:
         """The same with the stream's handle."""
         if self.shape.empty:
             return
-        api = driver()
-        if int(api.cuCtxGetCurrent()[1]) != self.kernel.context:
-            activate(self.kernel.ordinal)
-        config = self._configs.get(stream) or self._config(stream)
+        kernel = self.kernel
         with self._lock:
+            place = (self._configs.get(stream) or self._config(stream))[1]
             try:
                 self._pack.pack_into(self._block, 0, *arguments)
             except struct.error as error:
                 raise self._misfit(arguments, error) from error
-            status = int(api.cuLaunchKernelEx(config, self._function, self._pointers, 0)[0])
+            # A kernel of a library runs in whichever context is current, so a wrong one must be seen before.
+            if self._ask_context(self._context_place) or self._context.value != kernel.context:
+                activate(kernel.ordinal)
+            status = self._launch(place, kernel.handle, self._pointers, 0)
             if status in _NO_CONTEXT:
-                activate(self.kernel.ordinal)
-                status = int(api.cuLaunchKernelEx(config, self._function, self._pointers, 0)[0])
+                activate(kernel.ordinal)
+                status = self._launch(place, kernel.handle, self._pointers, 0)
         if status:
             raise driver_error("cuLaunchKernelEx", status)
 
-    def _config(self, stream: int) -> object:
+    def _config(self, stream: int) -> tuple[object, int]:
         api = driver()
         config = api.CUlaunchConfig()
         config.gridDimX, config.gridDimY, config.gridDimZ = self.shape.grid
@@ -169,8 +172,8 @@ class PreparedLaunch:
         config.attrs = attributes
         if len(self._configs) >= 64:  # a program that makes a stream for each launch must not fill the memory
             self._configs.clear()
-        self._configs[stream] = config
-        return config
+        self._configs[stream] = (config, config.getPtr())
+        return self._configs[stream]
 
     def _misfit(self, arguments: Sequence[Number], error: struct.error) -> PtxspecError:
         if len(arguments) != len(self.types):

@@ -6,12 +6,13 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from ptxspec.backend.arrays import ITEMSIZE, describe, to_numpy
+from ptxspec.backend.arrays import ITEMSIZE, describe, quick, to_numpy
 
 from ptxspec.diagnostics import LaunchError
 
@@ -230,3 +231,33 @@ def test_torch() -> None:
         with pytest.raises(LaunchError) as caught:
             describe(bad)
         assert caught.value.code == code
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
+def test_the_quick_look_at_torch_tensors() -> None:
+    import torch
+
+    whole = torch.arange(24, dtype=torch.float32).reshape(4, 6)
+    first, second = quick(whole[1:3]), quick(whole[2:4])
+    assert first is not None
+    assert second is not None
+    assert first[0] == second[0]
+    assert first[1] == describe(whole[1:3]).pointer != second[1]
+    assert hash(first[0]) == hash(second[0])
+    for other in (whole[1:2], whole.T, whole.int(), whole[1:3, ::2]):
+        different = quick(other)
+        assert different is not None
+        assert different[0] != first[0]
+    for unusual in (torch.zeros(2, dtype=torch.complex64).conj().imag, torch.eye(3).to_sparse()):
+        assert quick(unusual) is None
+
+
+def test_the_quick_look_at_other_arrays() -> None:
+    assert quick(np.zeros(3)) is None
+    assert quick(Exporter()) is None
+    assert quick([1]) is None
+    kind = type("ndarray", (), {"__module__": "cupy", "__qualname__": "ndarray"})
+    array = kind()
+    array.dtype, array.shape, array.strides = np.dtype("float32"), (3,), (4,)
+    array.data = SimpleNamespace(device_id=1, ptr=4096)
+    assert quick(array) == (("cupy", np.dtype("float32"), (3,), (4,), 1), 4096)

@@ -32,6 +32,21 @@ H200 = DeviceInfo(0, "stand-in", (9, 0), 1 << 37, 132, 1024, (1024, 1024, 64), G
 CONTEXT = 0xC0
 
 
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute: an identifier and 64 bytes of value."""
+
+    _fields_ = [("id", ctypes.c_uint), ("pad", ctypes.c_uint), ("value", ctypes.c_uint * 16)]
+
+
+class Config(ctypes.Structure):
+    """CUlaunchConfig."""
+
+    _fields_ = [
+        ("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p), ("attrs", ctypes.POINTER(Attribute)), ("count", ctypes.c_uint),
+    ]
+
+
 class Driver:
     """Answers like the driver; keeps what it was told. Types come from the real bindings."""
 
@@ -56,6 +71,10 @@ class Driver:
     def cuCtxGetCurrent(self) -> tuple[int, int]:
         return (0, self.context)
 
+    def ask_context(self, place: int) -> int:
+        ctypes.c_void_p.from_address(place).value = self.context or None
+        return 0
+
     def cuKernelGetAttribute(self, attribute: object, kernel: object, device: object) -> tuple[int, int]:
         names = real.CUfunction_attribute
         known = {
@@ -65,20 +84,22 @@ class Driver:
         }
         return (0, known.get(attribute, 0))
 
-    def cuLaunchKernelEx(self, config: Any, function: Any, parameters: int, extra: int) -> tuple[int]:
+    def launch(self, place: int, function: int, parameters: int, extra: int) -> int:
+        # Read as the driver reads it: the C structure at that address.
+        config = Config.from_address(place)
         status = self.statuses.pop(0) if self.statuses else 0
         places = (ctypes.c_void_p * len(self.sizes)).from_address(parameters) if parameters else ()
         raw = [ctypes.string_at(place, size) for place, size in zip(places, self.sizes, strict=False)]
-        attributes = {int(attribute.id): attribute.value for attribute in config.attrs}
+        attributes = {a.id: tuple(a.value[:3]) for a in (config.attrs[i] for i in range(config.count))}
+        assert isinstance(function, int)
         self.launches.append(
             SimpleNamespace(
-                grid=(config.gridDimX, config.gridDimY, config.gridDimZ),
-                block=(config.blockDimX, config.blockDimY, config.blockDimZ),
-                shared=config.sharedMemBytes, stream=int(config.hStream), function=int(function), raw=raw,
+                grid=tuple(config.grid), block=tuple(config.block), shared=config.shared,
+                stream=config.stream or 0, function=function, raw=raw,
                 attributes=attributes, extra=extra, status=status,
             )
         )
-        return (status,)
+        return status
 
     def cuMemAlloc(self, size: int) -> tuple[int, int]:
         pointer = 0x1000 * (len(self.memory) + 1)
@@ -129,6 +150,7 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
     for module in ("driver", "module", "launch", "memory", "streams", "info"):
         monkeypatch.setattr(f"{package}.{module}.driver", lambda: fake)
     monkeypatch.setattr(f"{package}.module.core", lambda: core)
+    monkeypatch.setattr(f"{package}.launch.launcher", lambda: (fake.launch, fake.ask_context))
     for module in ("module", "launch"):
         monkeypatch.setattr(f"{package}.{module}.device_info", lambda ordinal=0: H200)
     Code.loaded.clear()
@@ -172,9 +194,8 @@ def test_clusters_and_cooperation_are_launch_attributes(driver: Driver) -> None:
     launch = prepared(LaunchShape.of((16, 4), 64, cluster=(8, 2), cooperative=True))
     launch((0, 0, 0.0))
     attributes = driver.launches[0].attributes
-    size = attributes[int(names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)].clusterDim
-    assert (size.x, size.y, size.z) == (8, 2, 1)
-    assert attributes[int(names.CU_LAUNCH_ATTRIBUTE_COOPERATIVE)].cooperative == 1
+    assert attributes[int(names.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)] == (8, 2, 1)
+    assert attributes[int(names.CU_LAUNCH_ATTRIBUTE_COOPERATIVE)][0] == 1
     assert any(call[0] == "cuKernelSetAttribute" for call in driver.calls), "16 blocks must be asked for"
 
 
