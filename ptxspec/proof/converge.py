@@ -29,10 +29,11 @@ class Diverges:
     unit: str
 
 
-def converge_drafts(walker: Walker) -> list[Draft]:
+def converge_drafts(walker: Walker, nodes: tuple[Node, ...] | None = None) -> list[Draft]:
     """One obligation for each barrier and each collective instruction."""
     found: list[Draft] = []
-    _visit(walker.nodes, (), walker, sources(walker.nodes), found)
+    nodes = walker.nodes if nodes is None else nodes
+    _visit(nodes, (), walker, sources(nodes), found)
     return found
 
 

@@ -90,6 +90,7 @@ class Resolver:
         self._unsafe: dict[int, tuple[Fact, ...]] = {}  # statements whose arithmetic may wrap
         self._dead: set[Context] = set()  # contexts already reported as vacuous
         self._loads = sources(walker.nodes)
+        self._remedies = remedy.Remedies(session, walker, sm)
         self._written = {a.buffer for step in steps(walker.nodes) for a in step.memory if a.kind != "read"}
 
     def resolve(self, draft: Draft) -> Obligation:
@@ -113,11 +114,11 @@ class Resolver:
         reason = ""
         if verdict == "refuted" and item is not None and answer is not None and answer.model is not None:
             found = explain.counterexample(draft, item, answer.model, self.walker.threads)
-            help = remedy.remedies(draft, item, self.session, self.sm)
+            help = self._remedies.find(draft, item)
             diagnostic = explain.diagnostic(draft, item, verdict, found, "", help)
         elif verdict == "unknown" and item is not None:
             reason = item.unknown or (answer.reason if answer is not None else "")
-            diagnostic = explain.diagnostic(draft, item, verdict, None, reason, remedy.for_unknown(draft, item))
+            diagnostic = explain.diagnostic(draft, item, verdict, None, reason, remedy.for_unknown(reason))
         elif verdict == "vacuous":
             assert draft.context is not None
             if draft.context not in self._dead:  # one message for each place that never runs

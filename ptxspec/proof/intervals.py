@@ -2,8 +2,8 @@
 
 Barriers are met by all threads together (that is the obligation ``convergent``), so two threads are never more
 than one barrier interval apart. A pair of accesses can overlap in time exactly when the kernel's control flow has a
-path from one to the other without a barrier; loops that hold barriers are run in step, and a barrier-free path round such a loop
-connects one iteration with the next.
+path from one to the other without a barrier; loops that hold barriers are run in step, and a barrier-free way round such a
+loop connects one iteration with the next.
 """
 
 from __future__ import annotations
