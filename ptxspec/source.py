@@ -99,7 +99,8 @@ def _check_events(text: str, file: str) -> None:
     """Refuse anchors, aliases, tags, depth and size on the event stream, before anything is built from it."""
     depth = nodes = documents = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        where = Span(file, event.start_mark.line + 1, event.start_mark.column + 1)
+        mark = event.start_mark
+        where = Span(file, mark.line + 1, mark.column + 1) if mark else Span(file, 1)
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
@@ -109,10 +110,9 @@ def _check_events(text: str, file: str) -> None:
             raise SpecError(
                 Diagnostic("S004", "anchors and aliases are not part of the spec language", where, notes=(note,))
             )
-        if getattr(event, "tag", None):
-            raise SpecError(
-                Diagnostic("S005", f"the tag {event.tag!r} is not allowed; specs hold plain data only", where)
-            )
+        tag = getattr(event, "tag", None)
+        if tag:
+            raise SpecError(Diagnostic("S005", f"the tag {tag!r} is not allowed; specs hold plain data only", where))
         if isinstance(event, yaml.NodeEvent):
             nodes += 1
         if isinstance(event, yaml.CollectionStartEvent):

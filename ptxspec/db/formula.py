@@ -25,7 +25,9 @@ class Space:
     def __init__(self, instruction: LinkedInstruction, specs: Specs, tag: str = "") -> None:
         self.instruction, self.specs = instruction, specs
         self.word = {
-            (slot, value): z3.Bool(f"{slot}={value}") for slot in instruction.order for value in instruction.values[slot]
+            (slot, value): z3.Bool(f"{slot}={value}")
+            for slot in instruction.order
+            for value in instruction.values[slot]
         }
         self.ptx, self.sm = z3.Int(f"ptx{tag}"), z3.Int(f"sm{tag}")
         self.target = {name: z3.Bool(f"{name}{tag}") for name in specs.vocabulary.targets.targets}
@@ -53,7 +55,7 @@ class Space:
         return z3.And(*parts) if isinstance(part, And) else z3.Or(*parts)
 
     def words(self, form: LinkedForm) -> z3.BoolRef:
-        """The words are a spelling of this form: at most one for a slot, one for a necessary slot, none of other slots."""
+        """The words spell this form: at most one for a slot, one for a necessary slot, none of other slots."""
         parts: list[z3.BoolRef] = []
         for name, values in self.instruction.values.items():
             slot = form.slot(name)

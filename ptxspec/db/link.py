@@ -1,4 +1,4 @@
-"""Linking: every name in a spec is resolved (slots, sets, conditions, lets, operands, types) or refused with its place."""
+"""Linking: every name in a spec (slots, sets, conditions, forms, rules) is resolved, or refused with its place."""
 
 from __future__ import annotations
 
@@ -175,7 +175,9 @@ class Linker:
                 when = self.condition(finding.when, form, None, ("findings", i), quiet=True)
                 del self.problems[before:]
                 waives = tuple(n for n, rule in enumerate(rules) if rule.spec.id in finding.waives)
-                lowered = tuple(n for n, floor in enumerate(floors) if floor.spec.id and floor.spec.id in finding.waives)
+                lowered = tuple(
+                    n for n, floor in enumerate(floors) if floor.spec.id and floor.spec.id in finding.waives
+                )
                 if waives or lowered or form.id in finding.admits or finding.outcome != "accept":
                     findings.append(LinkedFinding(finding, when, waives, lowered, form.id in finding.admits, span))
         return LinkedForm(form, self.entry.document.span(path), tuple(rules), tuple(floors), tuple(findings), path)
@@ -192,7 +194,7 @@ class Linker:
     def condition(
         self, condition: Condition | None, form: Form, scope: tuple[str, ...] | None, path: Path, quiet: bool = False
     ) -> Logic:
-        """A condition over the slots of ``form``; a slot that only other forms of ``scope`` have counts as not written."""
+        """A condition over the slots of ``form``; a slot that only other forms of ``scope`` have is not written."""
         if condition is None:
             return TRUE
         parts: list[Logic] = []
@@ -284,9 +286,9 @@ def _findings(specs: Specs) -> list[Diagnostic]:
             for rule in finding.waives:
                 if rule not in {*(r.id for r in entry.spec.rules), *(f.id for f in entry.spec.floors)}:
                     complain(f"`{mnemonic}` has no rule or floor `{rule}`", "waives")
-            for form in finding.admits:
-                if not any(f.id == form and not f.documented for f in entry.spec.forms):
-                    complain(f"`{mnemonic}` has no undocumented form `{form}`", "admits")
+            for name in finding.admits:
+                if not any(f.id == name and not f.documented for f in entry.spec.forms):
+                    complain(f"`{mnemonic}` has no undocumented form `{name}`", "admits")
         for toolkit in finding.toolkits:
             if toolkit not in specs.vocabulary.toolkits.toolkits:
                 complain(f"there is no toolkit `{toolkit}`", "toolkits")

@@ -45,7 +45,9 @@ def _floors(instruction: LinkedInstruction, specs: Specs) -> Iterator[Diagnostic
             elif version(spec.ptx) > newest or spec.sm > largest:
                 yield Diagnostic("S045", "the floor is above every known machine", floor.span)
             elif base is not None and (version(spec.ptx) < version(base.ptx) or spec.sm < base.sm):
-                yield Diagnostic("S045", f"the floor is below the instruction's own (PTX {base.ptx}, sm_{base.sm})", floor.span)
+                yield Diagnostic(
+                    "S045", f"the floor is below the instruction's own (PTX {base.ptx}, sm_{base.sm})", floor.span
+                )
             for target in spec.only:
                 if target not in specs.vocabulary.targets.targets:
                     yield Diagnostic("S045", f"the target {target} is not in vocabulary/targets.yaml", floor.span)
@@ -55,11 +57,15 @@ def _examples(instruction: LinkedInstruction) -> Iterator[Diagnostic]:
     """S048: at least one accepted and one rejected example, with a rule that exists."""
     spec, document = instruction.entry.spec, instruction.entry.document
     if not spec.examples.accept or not spec.examples.reject:
-        yield Diagnostic("S048", "an instruction needs an accepted and a rejected example", document.span(("examples",)))
+        yield Diagnostic(
+            "S048", "an instruction needs an accepted and a rejected example", document.span(("examples",))
+        )
     known = {"slots", "order", "documented", "operands", "floor", *(r.id for r in spec.rules)}
     for i, example in enumerate(spec.examples.reject):
         if example.rule not in known:
-            yield Diagnostic("S048", f"there is no rule `{example.rule}`", document.span(("examples", "reject", i, "rule")))
+            yield Diagnostic(
+                "S048", f"there is no rule `{example.rule}`", document.span(("examples", "reject", i, "rule"))
+            )
 
 
 def _logic(instruction: LinkedInstruction, specs: Specs) -> Iterator[Diagnostic]:
@@ -71,7 +77,9 @@ def _logic(instruction: LinkedInstruction, specs: Specs) -> Iterator[Diagnostic]
         if all(solve(spelled[f.spec.id], var) is None for f in instruction.forms if value in _values(f, slot)):
             first = next(i for i, f in enumerate(instruction.forms) if value in _values(f, slot))
             at = [s.name for s in instruction.forms[first].spec.slots].index(slot)
-            yield Diagnostic("S041", f"no legal form has the word `{value}`", document.span(("forms", first, "slots", at)))
+            yield Diagnostic(
+                "S041", f"no legal form has the word `{value}`", document.span(("forms", first, "slots", at))
+            )
     for n, rule in enumerate(instruction.entry.spec.rules):
         alone = applies = False
         for form in instruction.forms:
@@ -84,9 +92,13 @@ def _logic(instruction: LinkedInstruction, specs: Specs) -> Iterator[Diagnostic]
             applies = applies or solve(words, space.logic(form.rules[own[0]].when, form)) is not None
             alone = alone or solve(words, violated[own[0]], *others) is not None
         if not applies:
-            yield Diagnostic("S044", f"the rule `{rule.id}` never applies: its `when` cannot hold", document.span(("rules", n)))
+            yield Diagnostic(
+                "S044", f"the rule `{rule.id}` never applies: its `when` cannot hold", document.span(("rules", n))
+            )
         elif not alone:
-            yield Diagnostic("S042", f"the rule `{rule.id}` rejects nothing that other rules allow", document.span(("rules", n)))
+            yield Diagnostic(
+                "S042", f"the rule `{rule.id}` rejects nothing that other rules allow", document.span(("rules", n))
+            )
     for form in instruction.forms:
         if form.spec.documented and solve(spelled[form.spec.id]) is None:
             yield Diagnostic("S044", f"the rules of the form `{form.spec.id}` contradict each other", form.span)
@@ -94,7 +106,9 @@ def _logic(instruction: LinkedInstruction, specs: Specs) -> Iterator[Diagnostic]
             concerned = [f for f in instruction.forms if any(x.spec is floor.spec for x in f.floors)]
             if form is concerned[0] and all(
                 solve(spelled[f.spec.id], space.logic(x.when, f)) is None
-                for f in concerned for x in f.floors if x.spec is floor.spec
+                for f in concerned
+                for x in f.floors
+                if x.spec is floor.spec
             ):
                 yield Diagnostic("S044", "no legal form meets the condition of this floor", floor.span)
 
@@ -109,20 +123,24 @@ def _overlaps(instruction: LinkedInstruction, specs: Specs) -> Iterator[Diagnost
     space = Space(instruction, specs)
     forms = [f for f in instruction.forms if f.spec.documented]
     for i, a in enumerate(forms):
-        for b in forms[i + 1:]:
+        for b in forms[i + 1 :]:
             if not _operands_overlap(a, b):
                 continue
             model = solve(space.spelled(a), space.spelled(b))
             if model is not None:
                 note = Note("note", f"for instance `{space.spelling(model)}`")
-                yield Diagnostic("S043", f"the forms `{a.spec.id}` and `{b.spec.id}` take the same spelling and operands",
-                                 b.span, notes=(note,))
+                yield Diagnostic(
+                    "S043",
+                    f"the forms `{a.spec.id}` and `{b.spec.id}` take the same spelling and operands",
+                    b.span,
+                    notes=(note,),
+                )
 
 
 def _operands_overlap(a: LinkedForm, b: LinkedForm) -> bool:
     """Whether one list of operands could be meant for both: equal number and a common kind at every place."""
     pairs = list(zip(a.spec.operands, b.spec.operands, strict=False))
     longer = max(a.spec.operands, b.spec.operands, key=len)
-    if any(o.present is None for o in longer[len(pairs):]):
+    if any(o.present is None for o in longer[len(pairs) :]):
         return False
     return all(x.present is not None or y.present is not None or set(x.kinds) & set(y.kinds) for x, y in pairs)

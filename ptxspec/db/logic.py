@@ -1,4 +1,4 @@
-"""Linked conditions: four node kinds over slots, the one shape that every reader (tables, selector, solver, page) takes."""
+"""Linked conditions: four kinds of node over slots, the one shape that tables, selector, solver and page read."""
 
 from __future__ import annotations
 

@@ -119,8 +119,13 @@ class Masks:
         if ast.unparse(first) != "b = 0" or ast.unparse(last) != "return b":
             raise Untranslatable(function.name)
         for node in ifs:
-            if not (isinstance(node, ast.If) and len(node.body) == 1 and not node.orelse and isinstance(node.body[0], ast.AugAssign)
-                    and isinstance(node.body[0].op, ast.BitOr)):
+            if not (
+                isinstance(node, ast.If)
+                and len(node.body) == 1
+                and not node.orelse
+                and isinstance(node.body[0], ast.AugAssign)
+                and isinstance(node.body[0].op, ast.BitOr)
+            ):
                 raise Untranslatable(ast.unparse(node))
             bit = ast.literal_eval(node.body[0].value)
             out[bit.bit_length() - 1] = self.boolean(node.test)
@@ -197,7 +202,9 @@ def prove(instruction: LinkedInstruction, specs: Specs, table: str, selector: st
 
     def claim(form: LinkedForm, text: str, *negation: z3.BoolRef) -> None:
         model = solve(*negation)
-        shown = "" if model is None else f"{space.spelling(model)} ptx={model.eval(space.ptx)} sm={model.eval(space.sm)}"
+        shown = (
+            "" if model is None else f"{space.spelling(model)} ptx={model.eval(space.ptx)} sm={model.eval(space.sm)}"
+        )
         out.append(Claim(instruction.mnemonic, form.spec.id, text, model is None, shown))
 
     for i, form in enumerate(instruction.forms):
@@ -207,10 +214,27 @@ def prove(instruction: LinkedInstruction, specs: Specs, table: str, selector: st
             claim(form, f"the table applies {rule.spec.id} as written", words, mine != theirs)
         p, s = masks.floor(tables[f"_floor_{i}"])
         reached = z3.And(p <= space.ptx, s <= space.sm)
-        claim(form, "the table's floor is the maximum of the floors", words, reached != space.floors(form, limits=False))
-        later = z3.And(space.floors(form, limits=False), z3.Not(z3.substitute(
-            space.floors(form, limits=False), (space.ptx, space.ptx + z3.Int("more")), (space.sm, space.sm + z3.Int("larger")))))
-        claim(form, "what is legal stays legal on later machines", words, z3.Int("more") >= 0, z3.Int("larger") >= 0, later)
+        claim(
+            form, "the table's floor is the maximum of the floors", words, reached != space.floors(form, limits=False)
+        )
+        later = z3.And(
+            space.floors(form, limits=False),
+            z3.Not(
+                z3.substitute(
+                    space.floors(form, limits=False),
+                    (space.ptx, space.ptx + z3.Int("more")),
+                    (space.sm, space.sm + z3.Int("larger")),
+                )
+            ),
+        )
+        claim(
+            form,
+            "what is legal stays legal on later machines",
+            words,
+            z3.Int("more") >= 0,
+            z3.Int("larger") >= 0,
+            later,
+        )
         literal = table_forms(table)[i]
         for part, conditions in conditions_of(space, form).items():
             lambdas = [condition_in(call) for call in calls(literal[part])]
@@ -227,8 +251,8 @@ def prove(instruction: LinkedInstruction, specs: Specs, table: str, selector: st
 
 
 def _selector(space: Space, form: LinkedForm, function: ast.FunctionDef) -> tuple[z3.BoolRef, ...]:
-    """The negation of: the decision equals the formula. Words range over all that the selector can be asked: at most one
-    word of each of the form's slots, necessary or not, and no others."""
+    """The negation of: the decision equals the formula. Words range over all that the selector can be asked: at most
+    one word of each of the form's slots, necessary or not, and no others."""
     statement = function.body[-1]
     assert isinstance(statement, ast.Return) and statement.value is not None
     decided = Words(space, form).boolean(statement.value)
@@ -241,8 +265,13 @@ def _selector(space: Space, form: LinkedForm, function: ast.FunctionDef) -> tupl
     return (*asked, space.machine(), decided != space.legal(form))
 
 
-def prove_all(linked: Mapping[str, LinkedInstruction], specs: Specs, tables: Mapping[str, str], selectors: Mapping[str, str],
-              progress: Callable[[str], None] = lambda _: None) -> list[Claim]:
+def prove_all(
+    linked: Mapping[str, LinkedInstruction],
+    specs: Specs,
+    tables: Mapping[str, str],
+    selectors: Mapping[str, str],
+    progress: Callable[[str], None] = lambda _: None,
+) -> list[Claim]:
     """The claims of every mnemonic."""
     out: list[Claim] = []
     for mnemonic, instruction in linked.items():

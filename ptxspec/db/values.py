@@ -121,13 +121,16 @@ class _Checker:
             if step.do not in _ACCESS:
                 continue
             fields = dict(step_fields(step, self.spec.let))
-            goals = [g for g in self.form.spec.obligations if g.at == fields["at"] and (g.when is None or g.when == step.when)]
+            goals = [
+                g
+                for g in self.form.spec.obligations
+                if g.at == fields["at"] and (g.when is None or g.when == step.when)
+            ]
             bounds = [g for g in goals if g.prove == "in-bounds" and g.access == _ACCESS[step.do]]
             if not any(g.bytes == getattr(step, "bytes", g.bytes) for g in bounds):
                 yield self.at("S047", f"no `in-bounds` goal covers this {step.do} of `{fields['at']}`", "semantics", i)
             if not any(g.prove == "aligned" for g in goals):
                 yield self.at("S047", f"no `aligned` goal covers this {step.do} of `{fields['at']}`", "semantics", i)
-
 
 
 def _used(name: str, value: Expression) -> Iterator[str]:

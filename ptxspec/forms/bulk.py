@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json as _json
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache
 
 from ptxspec.forms import registry
 from ptxspec.forms.check import judge
@@ -24,7 +24,10 @@ def text_lines(opcodes: Iterable[str], here: Machine) -> Iterator[tuple[str, For
     for opcode in opcodes:
         verdict = judge(opcode, here)
         if verdict.legal:
-            yield f"{opcode}: legal" if verdict.ptxas else f"{opcode}: legal; the assembler: {verdict.ptxas.value}", verdict
+            yield (
+                f"{opcode}: legal" if verdict.ptxas else f"{opcode}: legal; the assembler: {verdict.ptxas.value}",
+                verdict,
+            )
         else:
             tail = "" if verdict.ptxas.value == "reject" else f"; the assembler: {verdict.ptxas.value}"
             yield f"{opcode}: not legal [{verdict.code}] {_reason(verdict)}{tail}", verdict
@@ -71,12 +74,15 @@ def json_lines(opcodes: Iterable[str], here: Machine, *, nearest: bool = False) 
         legal = "true" if verdict.legal else "false"
         rules = "[]" if verdict.legal else _rules(form, form.broken(mask), table.file)
         yield (
-            f'{{"opcode":"{opcode}","legal":{legal},"ptxas":"{verdict.ptxas.value}","canonical":"{opcode}",'
-            f'"code":"{verdict.code}","rules":{rules},"floor":{_floor(*form.floor(mask))},"nearest":[]}}'
-        ), verdict
+            (
+                f'{{"opcode":"{opcode}","legal":{legal},"ptxas":"{verdict.ptxas.value}","canonical":"{opcode}",'
+                f'"code":"{verdict.code}","rules":{rules},"floor":{_floor(*form.floor(mask))},"nearest":[]}}'
+            ),
+            verdict,
+        )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _floor(ptx: int, sm: int) -> str:
     return f'{{"ptx":"{ptx // 10}.{ptx % 10}","sm":{sm}}}'
 

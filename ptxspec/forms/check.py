@@ -61,7 +61,9 @@ class Judgement:
         kit, mask = self.machine.toolkit, self.parsed.mask
         out = []
         for f in self.form.findings:
-            concerned = f.outcome != "accept" or f.admits or f.waives & self.broken or (f.floors and self.code == "F301")
+            concerned = (
+                f.outcome != "accept" or f.admits or f.waives & self.broken or (f.floors and self.code == "F301")
+            )
             if concerned and kit in f.toolkits and (f.when is None or f.when(mask)):
                 out.append(FindingRef(f.id, f.manual, f.ptxas, f.advice, Span(FINDINGS_FILE, f.line)))
         return tuple(out)
@@ -215,7 +217,9 @@ def _tolerated(table: Table, opcode: str, here: Machine, entry: bool) -> tuple[O
     words, kept, used = opcode.split(".")[1:], [table.mnemonic], []
     for word in words:
         for t in table.tolerances:
-            late = word in t.later and any(table.tokens.get(k) and table.names[table.tokens[k][0]][0] == "type" for k in kept)
+            late = word in t.later and any(
+                table.tokens.get(k) and table.names[table.tokens[k][0]][0] == "type" for k in kept
+            )
             here_too = here.toolkit in t.toolkits and here.sm >= t.sm
             if here_too and (late or word in t.ignores or (word in t.repeats and word in kept)):
                 used.append(t)
@@ -292,7 +296,7 @@ def _judge(opcode: str, here: Machine, entry: bool) -> FormVerdict:
     best_rank = 99
     ptxas = Outcome.REJECT
     for form in table.forms:
-        if mask & ~form.allowed or not all([mask & need for need in form.required]):
+        if mask & ~form.allowed or not all(mask & need for need in form.required):
             continue
         broken = form.broken(mask)
         late = _reach(form, mask, here)

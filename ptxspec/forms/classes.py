@@ -23,7 +23,8 @@ def _kind(name: str) -> tuple[str, int]:
 def register_fits(rule: str, type_: str, cls: str, vector: bool = False) -> bool:
     """Whether a register declared ``.cls`` may stand for an operand of ``.type_``.
 
-    ``rule``: ``wide`` (loads, stores: the register may be wider), ``exact`` (all else), ``pack`` (any class of the width).
+    ``rule``: ``wide`` (loads, stores: the register may be wider), ``exact`` (all else), ``pack`` (any class of the
+    width), ``count`` (an integer of the width).
     """
     if cls not in registry.vocabulary().types or not type_:
         return False

@@ -32,10 +32,12 @@ class Form:
         return {"opcode": self.opcode, "form": self.form, "slots": dict(self.slots), "floor": self.floor.to_json()}
 
 
-def forms(mnemonic: str, *, sm: str | None = "sm_90", ptx: str | tuple[int, int] | None = None,
-          **slots: str) -> Iterator[Form]:
-    """Legal forms, those with the given slot values only. ``""`` pins a slot to not written, an absent word (``generic``)
-    to its meaning; ``sm=None`` leaves out floors. Raises :class:`FormError` F002 and :class:`UsageError` U110, U111."""
+def forms(
+    mnemonic: str, *, sm: str | None = "sm_90", ptx: str | tuple[int, int] | None = None, **slots: str
+) -> Iterator[Form]:
+    """Legal forms, those with the given slot values only. ``""`` pins a slot to not written, an absent word
+    (``generic``) to its meaning;
+    ``sm=None`` leaves out floors. Raises :class:`FormError` F002 and :class:`UsageError` U110, U111."""
     table = registry.table(mnemonic)
     here = None if sm is None else machine(sm, ptx)
     pins = _pins(table, slots)
@@ -60,7 +62,10 @@ def accepted(mnemonic: str, here: Machine) -> Iterator[int]:
             waivable |= f.waives
         for mask in _walk_form(form, {}, waivable):
             broken = form.broken(mask)
-            if _predict(form, mask, broken, _reach(form, mask, here), here, False) is Outcome.ACCEPT and mask not in seen:
+            if (
+                _predict(form, mask, broken, _reach(form, mask, here), here, False) is Outcome.ACCEPT
+                and mask not in seen
+            ):
                 seen.add(mask)
                 yield mask
 
@@ -70,13 +75,23 @@ def _pins(table: Table, slots: dict[str, str]) -> dict[str, str]:
     words = set(table.names.values())
     for name, value in slots.items():
         if name not in names:
-            raise UsageError(Diagnostic("U110", f"`{table.mnemonic}` has no slot `{name}`",
-                                        notes=(Note("help", "slots: " + " ".join(sorted(names))),)))
+            raise UsageError(
+                Diagnostic(
+                    "U110",
+                    f"`{table.mnemonic}` has no slot `{name}`",
+                    notes=(Note("help", "slots: " + " ".join(sorted(names))),),
+                )
+            )
         absent = {s.absent for f in table.forms for s in f.slots if s.name == name}
         if value and value not in absent and (name, value) not in words:
             known = [w for s, w in table.names.values() if s == name]
-            raise UsageError(Diagnostic("U111", f"the slot `{name}` is never `{value}`",
-                                        notes=(Note("help", "values: " + " ".join([*known, *sorted(a for a in absent if a)])),)))
+            raise UsageError(
+                Diagnostic(
+                    "U111",
+                    f"the slot `{name}` is never `{value}`",
+                    notes=(Note("help", "values: " + " ".join([*known, *sorted(a for a in absent if a)])),),
+                )
+            )
     return slots
 
 

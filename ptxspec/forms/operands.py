@@ -36,8 +36,8 @@ _GENERIC_SPACES = ("global", "shared", "local")
 def check_operands(
     use: FormUse, operands: Sequence[Operand], guard: Guard | None = None, here: Machine | None = None
 ) -> tuple[Diagnostic, ...]:
-    """Everything that is wrong with the operands of one instruction; ``severity`` is ``error`` exactly where the assembler
-    refuses. ``here`` adds the floors of special registers."""
+    """Everything that is wrong with the operands of one instruction; ``severity`` is ``error`` exactly where the
+    assembler refuses. ``here`` adds the floors of special registers."""
     found: list[Diagnostic] = []
     if guard is not None and guard.register.cls != "pred":
         found.append(Diagnostic("F411", f"the guard {guard.register} is .{guard.register.cls}, not a predicate"))

@@ -10,13 +10,22 @@ MAX_LENGTH = 400
 
 
 class Parsed:
-    """``mask``: the words that were understood; ``in_order``: they stand in canonical order; ``misplaced``: out of an order
-    that the assembler insists on; ``code``: why not all were understood (``""``: they were), ``word`` being the culprit."""
+    """``mask``: the words that were understood; ``in_order``: they stand in canonical order; ``misplaced``: out of an
+    order that the assembler insists on; ``code``: why not all were understood (``""``: they were), ``word`` being the
+    culprit."""
 
     __slots__ = ("code", "in_order", "mask", "misplaced", "opcode", "table", "word")
 
-    def __init__(self, opcode: str, table: Table | None, mask: int, in_order: bool, misplaced: bool = False,
-                 code: str = "", word: str = "") -> None:
+    def __init__(
+        self,
+        opcode: str,
+        table: Table | None,
+        mask: int,
+        in_order: bool,
+        misplaced: bool = False,
+        code: str = "",
+        word: str = "",
+    ) -> None:
         self.opcode, self.table, self.mask, self.in_order = opcode, table, mask, in_order
         self.misplaced, self.code, self.word = misplaced, code, word
 

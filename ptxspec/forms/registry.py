@@ -1,4 +1,7 @@
-"""Where the generated tables are found: in the package, and in the folders of ``PTXSPEC_TABLES`` (from ``ptxspec generate --out``)."""
+"""Where the generated tables are found: in the package, and before it in the folders of ``PTXSPEC_TABLES``.
+
+``ptxspec generate --specs DIR --out DIR`` fills such a folder.
+"""
 
 from __future__ import annotations
 
@@ -60,6 +63,12 @@ def find(mnemonic: str) -> Table | None:
 def digest() -> str:
     """Digest of all specs: vocabulary, findings and instructions."""
     return cast(str, _module("_vocabulary").DIGEST)
+
+
+def complete(mnemonic: str) -> bool:
+    """Whether the database has every form that the manual gives to the mnemonic."""
+    found = find(mnemonic)
+    return found is not None and found.complete
 
 
 def table(mnemonic: str) -> Table:

@@ -28,8 +28,8 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """``forms``: legal accesses, widest first, fewest lanes first among equals. ``refused``: every wider access with the
-    reason that it is out."""
+    """``forms``: legal accesses, widest first, fewest lanes first among equals. ``refused``: every wider access with
+    the reason that it is out."""
 
     forms: tuple[Candidate, ...]
     refused: tuple[tuple[str, Diagnostic], ...]
@@ -58,8 +58,9 @@ def select_widest(
     ptx: str | tuple[int, int] | None = None,
     toolkit: str | None = None,
 ) -> Selection:
-    """The widest forms that move ``nbytes`` bytes at an address that is a multiple of ``align`` (default: the largest power
-    of two in ``nbytes``). Raises :class:`UsageError` U112 for an unknown operation or space, U113 for bad numbers."""
+    """The widest forms that move ``nbytes`` bytes at an address that is a multiple of ``align`` (default: the largest
+    power of two in ``nbytes``).
+    Raises :class:`UsageError` U112 for an unknown operation or space, U113 for bad numbers."""
     if op not in _OPERATIONS:
         raise UsageError(Diagnostic("U112", f"the operation is load or store, not {op!r}"))
     mnemonic = _OPERATIONS[op]
@@ -107,7 +108,9 @@ def _size(width: int, total: int, align: int) -> Diagnostic | None:
     if total % width:
         return Diagnostic("F502", f"{total} bytes are not a multiple of {width}")
     if align % width:
-        return Diagnostic("F503", f"one access needs an address that is a multiple of {width}; here it is one of {align}")
+        return Diagnostic(
+            "F503", f"one access needs an address that is a multiple of {width}; here it is one of {align}"
+        )
     return None
 
 

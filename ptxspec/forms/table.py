@@ -24,7 +24,7 @@ class SlotTable(NamedTuple):
 
 
 class RuleTable(NamedTuple):
-    """``line`` is the rule's place in the instruction's file; ``slots``: the bits of every slot that the rule looks at."""
+    """``line``: the rule's place in the instruction's file; ``slots``: the bits of the slots that it looks at."""
 
     id: str
     why: str
@@ -139,14 +139,16 @@ class FormTable(NamedTuple):
 
 
 class Table(NamedTuple):
-    """One mnemonic. ``tokens``: word -> (bit, mask of its slot); ``shared``: words of several slots -> one pair for each
-    position; ``names``: bit -> (slot, word). ``placed``: bits of words that the assembler wants before those that follow them in canonical order."""
+    """One mnemonic. ``tokens``: word -> (bit, mask of its slot); ``shared``: words of several slots -> one pair for
+    each position; ``names``: bit -> (slot, word). ``placed``: bits of words that the assembler wants before those that
+    follow them in canonical order. ``complete``: the database has every form that the manual has."""
 
     mnemonic: str
     file: str
     digest: str
     summary: str
     section: str
+    complete: bool
     tokens: Mapping[str, tuple[int, int]]
     shared: Mapping[str, tuple[tuple[int, int], ...]]
     names: Mapping[int, tuple[str, str]]

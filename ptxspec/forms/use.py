@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ptxspec.ptx.operand import Operand
 
 
-
 @dataclass(frozen=True, slots=True)
 class OperandUse:
     """One operand: ``bits`` of one lane, ``lanes`` in the brace group (1: no group), ``space`` of an address
@@ -122,7 +121,7 @@ def matches(u: FormUse, kinds: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=8192)
 def uses(opcode: str, here: Machine | None = None) -> tuple[FormUse, ...]:
-    """All forms that take this spelling, one for each choice of lanes. ``here``: only those within reach of a machine."""
+    """All forms that take this spelling, one for each choice of lanes; with ``here``, those that the machine has."""
     parsed = parse(opcode)
     if parsed.table is None or parsed.problem is not None:
         raise FormError(parsed.problem or registry.unknown_mnemonic(opcode))

@@ -86,8 +86,16 @@ class FormVerdict:
 
     __slots__ = ("_entry", "_here", "_judgement", "_nearest", "code", "legal", "opcode", "ptxas")
 
-    def __init__(self, opcode: str, legal: bool, ptxas: Outcome, code: str, here: Machine, entry: bool,
-                 judgement: Judgement | None = None) -> None:
+    def __init__(
+        self,
+        opcode: str,
+        legal: bool,
+        ptxas: Outcome,
+        code: str,
+        here: Machine,
+        entry: bool,
+        judgement: Judgement | None = None,
+    ) -> None:
         self.opcode = opcode
         self.legal = legal
         self.ptxas = ptxas

@@ -13,9 +13,11 @@ from ptxspec.spec.condition import Condition
 class Finding(SpecModel):
     """One difference, as narrow as it was measured.
 
-    For spellings: ``waives`` (rules and named floors that the assembler does not apply where ``when`` holds), ``admits`` (forms that
-    the manual does not have), ``outcome: reject`` or ``crash`` (it refuses or breaks on what the manual allows).
-    ``repeats``: words that it takes twice; ``ignores``: words that it reads and drops; ``ignores_later``: words that it drops behind a type.
+    For spellings: ``waives`` (rules and named floors that the assembler does not apply where ``when`` holds),
+    ``admits`` (forms that the manual does not have),
+    ``outcome: reject`` or ``crash`` (it refuses or breaks on what the manual allows).
+    ``repeats``: words that it takes twice; ``ignores``: words that it reads and drops; ``ignores_later``: words that
+    it drops behind a type.
     ``forms`` and ``sm``: these forms, and targets from this one on, for repeated and dropped words only.
     For operands: ``operands`` names the operand rule. ``context: entry``: seen in kernel code only.
     """

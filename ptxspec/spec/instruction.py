@@ -118,12 +118,13 @@ class Examples(SpecModel):
 
 
 class Instruction(SpecModel):
-    """A mnemonic."""
+    """A mnemonic. ``complete``: every form of the manual is here, so an unknown word is an error."""
 
     format: Literal["instruction/1"]
     mnemonic: Name
     summary: Sentence
     doc: Manual
+    complete: bool = False
     sets: dict[Name, tuple[Token, ...]] = Field(default_factory=dict)
     conditions: dict[Name, Condition] = Field(default_factory=dict)
     let: dict[Name, IntExpr] = Field(default_factory=dict)

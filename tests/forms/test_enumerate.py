@@ -18,8 +18,8 @@ from ptxspec.forms.target import machine
 
 LINKED = link(read())
 
-# ptxas, over the product of all words of the manual, one line for each spelling or class of spellings (ld.proxy::readonly
-# was left out there): PTX, target, toolkit -> ld, st, ldu, mov.
+# ptxas, over the product of all words of the manual, one line for each spelling or class of spellings
+# (ld.proxy::readonly was left out there): PTX, target, toolkit -> ld, st, ldu, mov.
 MEASURED = [
     ("8.0", "sm_80", "13.0", (47_608, 12_320, 76, 30)),
     ("8.0", "sm_80", "12.4", (41_116, 10_640, 76, 30)),
@@ -36,7 +36,9 @@ MEASURED = [
 def test_predicted_counts_equal_the_measured_ones(ptx: str, sm: str, toolkit: str, numbers: tuple[int, ...]) -> None:
     here = machine(sm, ptx, toolkit)
     proxy = sum(bit for bit, (slot, _) in registry.table("ld").names.items() if slot == "proxy")
-    found = [sum(1 for m in accepted(name, here) if name != "ld" or not m & proxy) for name in ("ld", "st", "ldu", "mov")]
+    found = [
+        sum(1 for m in accepted(name, here) if name != "ld" or not m & proxy) for name in ("ld", "st", "ldu", "mov")
+    ]
     assert tuple(found) == numbers
 
 
@@ -60,7 +62,7 @@ def _grid(logic: Logic, form: LinkedForm, axes: dict[str, int]) -> np.ndarray:
 
 @pytest.mark.parametrize("mnemonic", sorted(LINKED))
 def test_the_walk_finds_exactly_the_legal_part_of_the_product(mnemonic: str) -> None:
-    """For ld that is a product of tens of millions, as one NumPy expression built from the specs and not from the tables."""
+    """For ld that is a product of tens of millions: one NumPy expression from the specs, not the tables."""
     total = 0
     for form in LINKED[mnemonic].forms:
         if not form.spec.documented:
@@ -96,12 +98,21 @@ def test_every_listed_form_is_legal_by_check() -> None:
 
 
 def test_pins() -> None:
-    assert count("ld", space="global", vec="v4", sm="sm_90") == sum(1 for _ in forms("ld", space="global", vec="v4", sm="sm_90"))
+    assert count("ld", space="global", vec="v4", sm="sm_90") == sum(
+        1 for _ in forms("ld", space="global", vec="v4", sm="sm_90")
+    )
     assert {dict(f.slots).get("space") for f in forms("ld", space="generic", type="b32", vec="v1")} == {None}
     assert count("ld", vec="v8", sm="sm_90") == 0 < count("ld", vec="v8", sm="sm_100")
-    both_ways = count("ld", sem="weak", type="f32", space="global", vec="", cop="", evict_l1="", hint="", prefetch="", nc="")
+    both_ways = count(
+        "ld", sem="weak", type="f32", space="global", vec="", cop="", evict_l1="", hint="", prefetch="", nc=""
+    )
     assert both_ways == 2, "weak written and weak meant"
-    assert [f.opcode for f in forms("mul", mode="wide")] == ["mul.wide.u16", "mul.wide.u32", "mul.wide.s16", "mul.wide.s32"]
+    assert [f.opcode for f in forms("mul", mode="wide")] == [
+        "mul.wide.u16",
+        "mul.wide.u32",
+        "mul.wide.s16",
+        "mul.wide.s32",
+    ]
     for bad in ({"nonesuch": "x"}, {"vec": "v3"}):
         with pytest.raises(UsageError):
             count("ld", **bad)

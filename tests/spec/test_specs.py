@@ -7,9 +7,10 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import pytest
+from ptxspec.backend.generate import SCHEMAS, schema
+from tests_support import example_opcode, example_operands
 
 from ptxspec import source
-from ptxspec.backend.generate import SCHEMAS, schema
 from ptxspec.db.link import Linker
 from ptxspec.db.load import Entry, packaged, read, validate
 from ptxspec.diagnostics import SpecError
@@ -17,7 +18,6 @@ from ptxspec.forms import check, registry, use
 from ptxspec.forms.operands import check_operands
 from ptxspec.ptx.operand import Register, Sink, Vector
 from ptxspec.spec.instruction import Instruction
-from tests_support import example_operands, example_opcode
 
 SPECS = read()
 EXAMPLES = [(m, t) for m, e in SPECS.instructions.items() for t in e.spec.examples.accept]
@@ -72,32 +72,37 @@ def _uses(opcode: str) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("name", sorted(SCHEMAS))
 def test_schema_is_current(name: str) -> None:
-    assert (_folder() / "schema" / f"{name}.schema.json").read_text(encoding="utf-8") == schema(name), "run `ptxspec generate`"
+    assert (_folder() / "schema" / f"{name}.schema.json").read_text(encoding="utf-8") == schema(name), (
+        "run `ptxspec generate`"
+    )
 
 
-@pytest.mark.parametrize(("change", "code", "needle"), [
-    (("    semantics:", "    sematics:"), "S007", "sematics"),
-    (("mnemonic: ldu", ""), "S008", "mnemonic"),
-    (("{is: {type: b128}}", "{is: {type: b129}}"), "S027", "b129"),
-    (("{is: {type: b128}}", "{is: {typ: b128}}"), "S028", "typ"),
-    (("{in: {type: t64}}", "{in: {type: t65}}"), "S025", "t65"),
-    (("absent: generic", "absent: anything"), "S022", "anything"),
-    (("to: width", "to: widths"), "S040", "widths"),
-    (("at: a, to", "at: q, to"), "S040", "q"),
-    (("{attr: vec.lanes}, into: lane", "{attr: vek.lanes}, into: lane"), "S040", "vek"),
-    (("value: raw, count", "value: raws, count"), "S046", "raws"),
-    (("      - {do: extend, value: lane, from: {slot: type}, into: d}\n", ""), "S046", "`d`"),
-    (("      - {id: aligned,   prove: aligned,   at: a, to: width}\n", ""), "S047", "aligned"),
-    (("access: read}", "access: write}"), "S047", "in-bounds"),
-    (('ptx: "8.3", sm: 70', 'ptx: "1.0", sm: 70'), "S045", "below"),
-    (('ptx: "8.3", sm: 70', 'ptx: "8.3", sm: 999'), "S045", "above"),
-    (('ptx: "8.3"', 'ptx: 8.3'), "S006", "8.3"),
-    (("accept: [ldu.global.f32, ldu.u64, ldu.global.v4.b32]", "accept: []"), "S048", "example"),
-    (("rule: at-most-128}", "rule: nonesuch}"), "S048", "nonesuch"),
-    (("require: {not: {in: {type: t64}}}", "require: {lacks: [type]}"), "S041", "v4"),
-    (("when: {is: {vec: v4}}", "when: {is: {vec: v4}, lacks: [vec]}"), "S044", "never applies"),
-    (("values: [v2, v4], absent", "values: [v2, v4, f32], absent"), "S021", "share"),
-])
+@pytest.mark.parametrize(
+    ("change", "code", "needle"),
+    [
+        (("    semantics:", "    sematics:"), "S007", "sematics"),
+        (("mnemonic: ldu", ""), "S008", "mnemonic"),
+        (("{is: {type: b128}}", "{is: {type: b129}}"), "S027", "b129"),
+        (("{is: {type: b128}}", "{is: {typ: b128}}"), "S028", "typ"),
+        (("{in: {type: t64}}", "{in: {type: t65}}"), "S025", "t65"),
+        (("absent: generic", "absent: anything"), "S022", "anything"),
+        (("to: width", "to: widths"), "S040", "widths"),
+        (("at: a, to", "at: q, to"), "S040", "q"),
+        (("{attr: vec.lanes}, into: lane", "{attr: vek.lanes}, into: lane"), "S040", "vek"),
+        (("value: raw, count", "value: raws, count"), "S046", "raws"),
+        (("      - {do: extend, value: lane, from: {slot: type}, into: d}\n", ""), "S046", "`d`"),
+        (("      - {id: aligned,   prove: aligned,   at: a, to: width}\n", ""), "S047", "aligned"),
+        (("access: read}", "access: write}"), "S047", "in-bounds"),
+        (('ptx: "8.3", sm: 70', 'ptx: "1.0", sm: 70'), "S045", "below"),
+        (('ptx: "8.3", sm: 70', 'ptx: "8.3", sm: 999'), "S045", "above"),
+        (('ptx: "8.3"', "ptx: 8.3"), "S006", "8.3"),
+        (("accept: [ldu.global.f32, ldu.u64, ldu.global.v4.b32]", "accept: []"), "S048", "example"),
+        (("rule: at-most-128}", "rule: nonesuch}"), "S048", "nonesuch"),
+        (("require: {not: {in: {type: t64}}}", "require: {lacks: [type]}"), "S041", "v4"),
+        (("when: {is: {vec: v4}}", "when: {is: {vec: v4}, lacks: [vec]}"), "S044", "never applies"),
+        (("values: [v2, v4], absent", "values: [v2, v4, f32], absent"), "S021", "share"),
+    ],
+)
 def test_broken_specs_are_refused_with_their_place(change: tuple[str, str], code: str, needle: str) -> None:
     problems = _problems((_folder() / "instructions" / "ldu.yaml").read_text(encoding="utf-8").replace(*change))
     assert any(d.code == code and needle in d.render(source=False) for d in problems), [d.render() for d in problems]
@@ -120,8 +125,10 @@ def _problems(text: str) -> list[object]:
 
 def test_two_forms_with_one_meaning_are_refused() -> None:
     text = (_folder() / "instructions" / "bra.yaml").read_text(encoding="utf-8")
-    form = text[text.index("  - id: bra"):text.index("floors:")]
-    document = source.load(text.replace("floors:", form.replace("id: bra", "id: bra.again") + "floors:"), "specs/instructions/bra.yaml")
+    form = text[text.index("  - id: bra") : text.index("floors:")]
+    document = source.load(
+        text.replace("floors:", form.replace("id: bra", "id: bra.again") + "floors:"), "specs/instructions/bra.yaml"
+    )
     from ptxspec.db.lint import lint
 
     linked = Linker(Entry(validate(document, Instruction), document, "0"), SPECS).instruction()
@@ -144,7 +151,7 @@ def test_mutated_specs_give_a_verdict_or_a_diagnostic() -> None:
                 lines.insert(i, rng.choice(lines))
             elif kind == 2 and len(lines[i]) > 2:
                 j = rng.randrange(len(lines[i]) - 1)
-                lines[i] = lines[i][:j] + rng.choice("{}[]:,'\"x0 &*") + lines[i][j + 1:]
+                lines[i] = lines[i][:j] + rng.choice("{}[]:,'\"x0 &*") + lines[i][j + 1 :]
             elif kind == 3:
                 words = lines[i].split(" ")
                 rng.shuffle(words)
@@ -158,4 +165,7 @@ def test_mutated_specs_give_a_verdict_or_a_diagnostic() -> None:
 
 
 def test_support_reads_operands() -> None:
-    assert example_operands("mov.b64 {%b32, _}, %b64") == (Vector((Register("%b32", "b32"), Sink())), Register("%b64", "b64"))
+    assert example_operands("mov.b64 {%b32, _}, %b64") == (
+        Vector((Register("%b32", "b32"), Sink())),
+        Register("%b64", "b64"),
+    )

@@ -5,7 +5,7 @@
 from ptxspec.forms.table import ToolkitTable, VocabularyTable
 
 MNEMONICS = ('abs', 'add', 'and', 'bar', 'barrier', 'bra', 'createpolicy', 'cvt', 'cvta', 'div', 'exit', 'fma', 'ld', 'ldu', 'mad', 'max', 'min', 'mov', 'mul', 'neg', 'not', 'or', 'rem', 'ret', 'selp', 'setp', 'shl', 'shr', 'sqrt', 'st', 'sub', 'xor')
-DIGEST = '47742adc3cf587c7'
+DIGEST = 'f7b9f32ef239506a'
 
 VOCABULARY = VocabularyTable(
     types={

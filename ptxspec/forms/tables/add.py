@@ -55,6 +55,7 @@ TABLE = Table(
     mnemonic='add', file='specs/instructions/add.yaml', digest='b5612103ae4aa8b1',
     summary='Add two values.',
     section='integer-arithmetic-instructions-add',
+    complete=False,
     tokens={
         'rn': (0x1, 0xf),
         'rz': (0x2, 0xf),
@@ -108,9 +109,15 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='add.int', line=13, documented=True,
-            slots=(SlotTable('sat', 0x20, '', False), SlotTable('type', 0x3fc0, '', True), ),
-            allowed=0x3fe0, required=(0x3fc0, ),
+            id='add.int',
+            line=13,
+            documented=True,
+            slots=(
+                SlotTable('sat', 32, '', False),
+                SlotTable('type', 16320, '', True),
+            ),
+            allowed=0x3fe0,
+            required=(0x3fc0, ),
             rules=(
                 RuleTable('sat-int', 'only s32, u32, s16x2 and u16x2 saturate among the integers', 36, 0x3fe0),
             ),
@@ -120,7 +127,11 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x3000, 80, 90, (), 0, 51),
                 FloorTable(lambda m: m & 0x3080 and m & 0x20, 92, 100, ('sm_107a', 'sm_107f', 'sm_120a', 'sm_120f', 'sm_121a', 'sm_121f'), 0, 52),
             ),
-            floor=_floor_0, special=True, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=True,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -135,9 +146,17 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='add.float', line=23, documented=True,
-            slots=(SlotTable('round', 0xf, '', False), SlotTable('ftz', 0x10, '', False), SlotTable('sat', 0x20, '', False), SlotTable('type', 0xfc000, '', True), ),
-            allowed=0xfc03f, required=(0xfc000, ),
+            id='add.float',
+            line=23,
+            documented=True,
+            slots=(
+                SlotTable('round', 15, '', False),
+                SlotTable('ftz', 16, '', False),
+                SlotTable('sat', 32, '', False),
+                SlotTable('type', 1032192, '', True),
+            ),
+            allowed=0xfc03f,
+            required=(0xfc000, ),
             rules=(
                 RuleTable('half-round', 'half precision rounds to nearest even only', 38, 0xfc00f),
                 RuleTable('ftz-type', 'subnormals are flushed in f32 and f16 only', 40, 0xfc010),
@@ -151,7 +170,11 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x30000, 42, 53, (), 0, 49),
                 FloorTable(lambda m: m & 0xc0000, 78, 90, (), 0, 50),
             ),
-            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_1,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(

@@ -46,6 +46,7 @@ TABLE = Table(
     mnemonic='bar', file='specs/instructions/bar.yaml', digest='a76914c6f790295b',
     summary='Wait until the threads of the block, or some of them, have arrived.',
     section='parallel-synchronization-and-communication-instructions-bar',
+    complete=False,
     tokens={
         'cta': (0x1, 0x1),
         'warp': (0x2, 0x2),
@@ -64,9 +65,15 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='bar.sync', line=8, documented=True,
-            slots=(SlotTable('cta', 0x1, '', False), SlotTable('mode', 0x4, '', True), ),
-            allowed=0x5, required=(0x4, ),
+            id='bar.sync',
+            line=8,
+            documented=True,
+            slots=(
+                SlotTable('cta', 1, '', False),
+                SlotTable('mode', 4, '', True),
+            ),
+            allowed=0x5,
+            required=(0x4, ),
             rules=(
             ),
             broken=_broken_0,
@@ -74,7 +81,11 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 37),
                 FloorTable(lambda m: m & 0x1, 78, 30, (), 0, 39),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -89,9 +100,15 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='bar.sync.some', line=17, documented=True,
-            slots=(SlotTable('cta', 0x1, '', False), SlotTable('mode', 0x4, '', True), ),
-            allowed=0x5, required=(0x4, ),
+            id='bar.sync.some',
+            line=17,
+            documented=True,
+            slots=(
+                SlotTable('cta', 1, '', False),
+                SlotTable('mode', 4, '', True),
+            ),
+            allowed=0x5,
+            required=(0x4, ),
             rules=(
             ),
             broken=_broken_1,
@@ -100,7 +117,11 @@ TABLE = Table(
                 FloorTable(None, 20, 20, (), 0, 38),
                 FloorTable(lambda m: m & 0x1, 78, 30, (), 0, 39),
             ),
-            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_1,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -116,9 +137,15 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='bar.warp.sync', line=27, documented=True,
-            slots=(SlotTable('warp', 0x2, '', True), SlotTable('mode', 0x4, '', True), ),
-            allowed=0x6, required=(0x2, 0x4, ),
+            id='bar.warp.sync',
+            line=27,
+            documented=True,
+            slots=(
+                SlotTable('warp', 2, '', True),
+                SlotTable('mode', 4, '', True),
+            ),
+            allowed=0x6,
+            required=(0x2, 0x4, ),
             rules=(
             ),
             broken=_broken_2,
@@ -126,7 +153,11 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 37),
                 FloorTable(None, 60, 30, (), 0, 40),
             ),
-            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_2,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(

@@ -58,6 +58,7 @@ TABLE = Table(
     mnemonic='barrier', file='specs/instructions/barrier.yaml', digest='2322e32ee3b1f291',
     summary='Wait at a barrier of the block or of the cluster.',
     section='parallel-synchronization-and-communication-instructions-barrier-cluster',
+    complete=False,
     tokens={
         'cta': (0x1, 0x1),
         'cluster': (0x2, 0x2),
@@ -88,9 +89,16 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='barrier.sync', line=8, documented=True,
-            slots=(SlotTable('cta', 0x1, '', False), SlotTable('mode', 0x4, '', True), SlotTable('aligned', 0x100, '', False), ),
-            allowed=0x105, required=(0x4, ),
+            id='barrier.sync',
+            line=8,
+            documented=True,
+            slots=(
+                SlotTable('cta', 1, '', False),
+                SlotTable('mode', 4, '', True),
+                SlotTable('aligned', 256, '', False),
+            ),
+            allowed=0x105,
+            required=(0x4, ),
             rules=(
             ),
             broken=_broken_0,
@@ -98,7 +106,11 @@ TABLE = Table(
                 FloorTable(None, 60, 30, (), 0, 48),
                 FloorTable(lambda m: m & 0x1, 78, 30, (), 0, 49),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -113,9 +125,16 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='barrier.sync.some', line=18, documented=True,
-            slots=(SlotTable('cta', 0x1, '', False), SlotTable('mode', 0x4, '', True), SlotTable('aligned', 0x100, '', False), ),
-            allowed=0x105, required=(0x4, ),
+            id='barrier.sync.some',
+            line=18,
+            documented=True,
+            slots=(
+                SlotTable('cta', 1, '', False),
+                SlotTable('mode', 4, '', True),
+                SlotTable('aligned', 256, '', False),
+            ),
+            allowed=0x105,
+            required=(0x4, ),
             rules=(
             ),
             broken=_broken_1,
@@ -123,7 +142,11 @@ TABLE = Table(
                 FloorTable(None, 60, 30, (), 0, 48),
                 FloorTable(lambda m: m & 0x1, 78, 30, (), 0, 49),
             ),
-            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_1,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -139,9 +162,17 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='barrier.cluster.arrive', line=29, documented=True,
-            slots=(SlotTable('cluster', 0x2, '', True), SlotTable('mode', 0x8, '', True), SlotTable('sem', 0x60, 'release', False), SlotTable('aligned', 0x100, '', False), ),
-            allowed=0x16a, required=(0x2, 0x8, ),
+            id='barrier.cluster.arrive',
+            line=29,
+            documented=True,
+            slots=(
+                SlotTable('cluster', 2, '', True),
+                SlotTable('mode', 8, '', True),
+                SlotTable('sem', 96, 'release', False),
+                SlotTable('aligned', 256, '', False),
+            ),
+            allowed=0x16a,
+            required=(0x2, 0x8, ),
             rules=(
             ),
             broken=_broken_2,
@@ -150,7 +181,11 @@ TABLE = Table(
                 FloorTable(None, 78, 90, (), 0, 50),
                 FloorTable(lambda m: m & 0x60, 80, 90, (), 0, 51),
             ),
-            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_2,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -163,9 +198,17 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='barrier.cluster.wait', line=38, documented=True,
-            slots=(SlotTable('cluster', 0x2, '', True), SlotTable('mode', 0x10, '', True), SlotTable('sem', 0x80, 'acquire', False), SlotTable('aligned', 0x100, '', False), ),
-            allowed=0x192, required=(0x2, 0x10, ),
+            id='barrier.cluster.wait',
+            line=38,
+            documented=True,
+            slots=(
+                SlotTable('cluster', 2, '', True),
+                SlotTable('mode', 16, '', True),
+                SlotTable('sem', 128, 'acquire', False),
+                SlotTable('aligned', 256, '', False),
+            ),
+            allowed=0x192,
+            required=(0x2, 0x10, ),
             rules=(
             ),
             broken=_broken_3,
@@ -174,7 +217,11 @@ TABLE = Table(
                 FloorTable(None, 78, 90, (), 0, 50),
                 FloorTable(lambda m: m & 0x80, 80, 90, (), 0, 51),
             ),
-            floor=_floor_3, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_3,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(

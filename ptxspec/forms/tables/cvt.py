@@ -111,6 +111,7 @@ TABLE = Table(
     mnemonic='cvt', file='specs/instructions/cvt.yaml', digest='a7dbd062186a9198',
     summary='Convert a value between types, or round a float to an integer.',
     section='data-movement-and-conversion-instructions-cvt',
+    complete=False,
     tokens={
         'rni': (0x1, 0xff),
         'rzi': (0x2, 0xff),
@@ -180,9 +181,16 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='cvt.int', line=24, documented=True,
-            slots=(SlotTable('sat', 0x200, '', False), SlotTable('dtype', 0x3fc00, '', True), SlotTable('atype', 0x3fc00000, '', True), ),
-            allowed=0x3fc3fe00, required=(0x3fc00, 0x3fc00000, ),
+            id='cvt.int',
+            line=24,
+            documented=True,
+            slots=(
+                SlotTable('sat', 512, '', False),
+                SlotTable('dtype', 261120, '', True),
+                SlotTable('atype', 1069547520, '', True),
+            ),
+            allowed=0x3fc3fe00,
+            required=(0x3fc00, 0x3fc00000, ),
             rules=(
                 RuleTable('sat-needed', 'sat is for integers that the destination cannot hold', 93, 0x3fc3fe00),
             ),
@@ -190,7 +198,11 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 117),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -204,9 +216,18 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='cvt.to_int', line=34, documented=True,
-            slots=(SlotTable('round', 0xf, '', True), SlotTable('ftz', 0x100, '', False), SlotTable('sat', 0x200, '', False), SlotTable('dtype', 0x3fc00, '', True), SlotTable('atype', 0x1c0000000, '', True), ),
-            allowed=0x1c003ff0f, required=(0xf, 0x3fc00, 0x1c0000000, ),
+            id='cvt.to_int',
+            line=34,
+            documented=True,
+            slots=(
+                SlotTable('round', 15, '', True),
+                SlotTable('ftz', 256, '', False),
+                SlotTable('sat', 512, '', False),
+                SlotTable('dtype', 261120, '', True),
+                SlotTable('atype', 7516192768, '', True),
+            ),
+            allowed=0x1c003ff0f,
+            required=(0xf, 0x3fc00, 0x1c0000000, ),
             rules=(
                 RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x1c003fd00),
             ),
@@ -215,7 +236,11 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 117),
                 FloorTable(lambda m: False or m & 0x100000000, 10, 13, (), 0, 118),
             ),
-            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_1,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -229,9 +254,18 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='cvt.from_int', line=46, documented=True,
-            slots=(SlotTable('round', 0xf0, '', True), SlotTable('ftz', 0x100, '', False), SlotTable('sat', 0x200, '', False), SlotTable('dtype', 0x1c0000, '', True), SlotTable('atype', 0x3fc00000, '', True), ),
-            allowed=0x3fdc03f0, required=(0xf0, 0x1c0000, 0x3fc00000, ),
+            id='cvt.from_int',
+            line=46,
+            documented=True,
+            slots=(
+                SlotTable('round', 240, '', True),
+                SlotTable('ftz', 256, '', False),
+                SlotTable('sat', 512, '', False),
+                SlotTable('dtype', 1835008, '', True),
+                SlotTable('atype', 1069547520, '', True),
+            ),
+            allowed=0x3fdc03f0,
+            required=(0xf0, 0x1c0000, 0x3fc00000, ),
             rules=(
                 RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x3fdc0100),
             ),
@@ -240,7 +274,11 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 117),
                 FloorTable(lambda m: m & 0x100000 or False, 10, 13, (), 0, 118),
             ),
-            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_2,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -254,9 +292,18 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='cvt.float', line=58, documented=True,
-            slots=(SlotTable('round', 0xff, '', False), SlotTable('ftz', 0x100, '', False), SlotTable('sat', 0x200, '', False), SlotTable('dtype', 0x1c0000, '', True), SlotTable('atype', 0x1c0000000, '', True), ),
-            allowed=0x1c01c03ff, required=(0x1c0000, 0x1c0000000, ),
+            id='cvt.float',
+            line=58,
+            documented=True,
+            slots=(
+                SlotTable('round', 255, '', False),
+                SlotTable('ftz', 256, '', False),
+                SlotTable('sat', 512, '', False),
+                SlotTable('dtype', 1835008, '', True),
+                SlotTable('atype', 7516192768, '', True),
+            ),
+            allowed=0x1c01c03ff,
+            required=(0x1c0000, 0x1c0000000, ),
             rules=(
                 RuleTable('narrow-rounds', 'a conversion to a narrower float must say how it rounds: rn, rz, rm or rp', 99, 0x1c01c00ff),
                 RuleTable('wide-is-exact', 'a conversion to a wider float is exact and takes no rounding', 101, 0x1c01c00ff),
@@ -268,7 +315,11 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 117),
                 FloorTable(lambda m: m & 0x100000 or m & 0x100000000, 10, 13, (), 0, 118),
             ),
-            floor=_floor_3, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_3,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -282,9 +333,17 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='cvt.from_brain', line=70, documented=True,
-            slots=(SlotTable('round', 0xff, '', False), SlotTable('ftz', 0x100, '', False), SlotTable('dtype', 0x3ffc00, '', True), SlotTable('atype', 0x200000000, '', True), ),
-            allowed=0x2003ffdff, required=(0x3ffc00, 0x200000000, ),
+            id='cvt.from_brain',
+            line=70,
+            documented=True,
+            slots=(
+                SlotTable('round', 255, '', False),
+                SlotTable('ftz', 256, '', False),
+                SlotTable('dtype', 4193280, '', True),
+                SlotTable('atype', 8589934592, '', True),
+            ),
+            allowed=0x2003ffdff,
+            required=(0x3ffc00, 0x200000000, ),
             rules=(
                 RuleTable('brain-to-int', 'a conversion to an integer must say how it rounds: rni, rzi, rmi or rpi', 105, 0x3ffcff),
                 RuleTable('brain-same', 'between equal floats only rounding to an integer means something', 107, 0x3ffcff),
@@ -298,7 +357,11 @@ TABLE = Table(
                 FloorTable(lambda m: not m & 0x80000, 78, 90, (), 0, 122),
                 FloorTable(lambda m: m & 0x100, 78, 90, (), 0, 123),
             ),
-            floor=_floor_4, special=False, smooth=(True, True), waivable=0x0, lowered=True,
+            floor=_floor_4,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=True,
             findings=(
                 FindingTable('brain-flushed-early', ('12.0', '12.4', '12.8', '12.9'), None, 0x0, 0x8, False, 'accept', '', 'flushing subnormals while converting bf16 to f32 came later than the conversion', 'accepts ftz from PTX 7.1 and sm_80 on; 13.0 and later ask for PTX 7.8 and sm_90', 'leave ftz out below sm_90', 129),
             ),
@@ -313,9 +376,17 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='cvt.to_brain', line=81, documented=True,
-            slots=(SlotTable('round', 0xf0, '', False), SlotTable('ftz', 0x100, '', False), SlotTable('dtype', 0x200000, '', True), SlotTable('atype', 0x1ffc00000, '', True), ),
-            allowed=0x1ffe001f0, required=(0x200000, 0x1ffc00000, ),
+            id='cvt.to_brain',
+            line=81,
+            documented=True,
+            slots=(
+                SlotTable('round', 240, '', False),
+                SlotTable('ftz', 256, '', False),
+                SlotTable('dtype', 2097152, '', True),
+                SlotTable('atype', 8585740288, '', True),
+            ),
+            allowed=0x1ffe001f0,
+            required=(0x200000, 0x1ffc00000, ),
             rules=(
                 RuleTable('brain-rounds', 'a conversion to bf16 must say how it rounds: rn, rz, rm or rp', 111, 0x1ffc000f0),
                 RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x1ffe00100),
@@ -326,7 +397,11 @@ TABLE = Table(
                 FloorTable(None, 70, 80, (), 0, 119),
                 FloorTable(lambda m: not m & 0x80000000, 78, 90, (), 0, 120),
             ),
-            floor=_floor_5, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_5,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(

@@ -42,6 +42,7 @@ TABLE = Table(
     mnemonic='fma', file='specs/instructions/fma.yaml', digest='f55535703f5408f0',
     summary='Multiply and add with a single rounding.',
     section='floating-point-instructions-fma',
+    complete=False,
     tokens={
         'rn': (0x1, 0xf),
         'rz': (0x2, 0xf),
@@ -82,9 +83,18 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='fma', line=12, documented=True,
-            slots=(SlotTable('round', 0xf, '', True), SlotTable('ftz', 0x10, '', False), SlotTable('sat', 0x20, '', False), SlotTable('relu', 0x40, '', False), SlotTable('type', 0x1f80, '', True), ),
-            allowed=0x1fff, required=(0xf, 0x1f80, ),
+            id='fma',
+            line=12,
+            documented=True,
+            slots=(
+                SlotTable('round', 15, '', True),
+                SlotTable('ftz', 16, '', False),
+                SlotTable('sat', 32, '', False),
+                SlotTable('relu', 64, '', False),
+                SlotTable('type', 8064, '', True),
+            ),
+            allowed=0x1fff,
+            required=(0xf, 0x1f80, ),
             rules=(
                 RuleTable('half-round', 'half precision rounds to nearest even only', 29, 0x1f8f),
                 RuleTable('ftz-type', 'subnormals are flushed in f32 and f16 only', 31, 0x1f90),
@@ -100,7 +110,11 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x40, 70, 80, (), 0, 44),
                 FloorTable(lambda m: m & 0x1800, 70, 80, (), 0, 45),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x1, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x1,
+            lowered=False,
             findings=(
                 FindingTable('fma-brain-round', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), lambda m: m & 0x1800, 0x1, 0x0, False, 'accept', '', 'half precision fma rounds to nearest even only', 'accepts rz, rm and rp for bf16 and bf16x2', 'write rn', 73),
             ),

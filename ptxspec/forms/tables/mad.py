@@ -49,6 +49,7 @@ TABLE = Table(
     mnemonic='mad', file='specs/instructions/mad.yaml', digest='131ae73b38d0a0f3',
     summary='Multiply two integers, take a part of the product, add a third.',
     section='integer-arithmetic-instructions-mad',
+    complete=False,
     tokens={
         'lo': (0x1, 0x7),
         'hi': (0x2, 0x7),
@@ -95,9 +96,16 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='mad.half', line=8, documented=True,
-            slots=(SlotTable('mode', 0x3, '', True), SlotTable('sat', 0x100, '', False), SlotTable('type', 0x7e00, '', True), ),
-            allowed=0x7f03, required=(0x3, 0x7e00, ),
+            id='mad.half',
+            line=8,
+            documented=True,
+            slots=(
+                SlotTable('mode', 3, '', True),
+                SlotTable('sat', 256, '', False),
+                SlotTable('type', 32256, '', True),
+            ),
+            allowed=0x7f03,
+            required=(0x3, 0x7e00, ),
             rules=(
                 RuleTable('sat-hi-s32', 'only the high half of s32 saturates', 45, 0x7f03),
             ),
@@ -105,7 +113,11 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 51),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -121,16 +133,26 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='mad.wide', line=20, documented=True,
-            slots=(SlotTable('mode', 0x4, '', True), SlotTable('type', 0x3600, '', True), ),
-            allowed=0x3604, required=(0x4, 0x3600, ),
+            id='mad.wide',
+            line=20,
+            documented=True,
+            slots=(
+                SlotTable('mode', 4, '', True),
+                SlotTable('type', 13824, '', True),
+            ),
+            allowed=0x3604,
+            required=(0x4, 0x3600, ),
             rules=(
             ),
             broken=_broken_1,
             floors=(
                 FloorTable(None, 10, 10, (), 0, 51),
             ),
-            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_1,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -146,9 +168,17 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='mad.float', line=31, documented=True,
-            slots=(SlotTable('round', 0x78, '', True), SlotTable('ftz', 0x80, '', False), SlotTable('sat', 0x100, '', False), SlotTable('type', 0x18000, '', True), ),
-            allowed=0x181f8, required=(0x78, 0x18000, ),
+            id='mad.float',
+            line=31,
+            documented=True,
+            slots=(
+                SlotTable('round', 120, '', True),
+                SlotTable('ftz', 128, '', False),
+                SlotTable('sat', 256, '', False),
+                SlotTable('type', 98304, '', True),
+            ),
+            allowed=0x181f8,
+            required=(0x78, 0x18000, ),
             rules=(
                 RuleTable('f32-only', 'f64 neither flushes subnormals nor clamps', 47, 0x18180),
             ),
@@ -158,7 +188,11 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x10000, 10, 13, (), 0, 52),
                 FloorTable(lambda m: m & 0x8000, 20, 20, (), 0, 53),
             ),
-            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_2,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(

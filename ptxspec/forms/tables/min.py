@@ -50,6 +50,7 @@ TABLE = Table(
     mnemonic='min', file='specs/instructions/min.yaml', digest='879d07a02fbcff11',
     summary='The smaller of two values.',
     section='integer-arithmetic-instructions-min',
+    complete=False,
     tokens={
         'relu': (0x1, 0x1),
         'ftz': (0x2, 0x2),
@@ -98,9 +99,15 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='min.int', line=13, documented=True,
-            slots=(SlotTable('relu', 0x1, '', False), SlotTable('type', 0x7f8, '', True), ),
-            allowed=0x7f9, required=(0x7f8, ),
+            id='min.int',
+            line=13,
+            documented=True,
+            slots=(
+                SlotTable('relu', 1, '', False),
+                SlotTable('type', 2040, '', True),
+            ),
+            allowed=0x7f9,
+            required=(0x7f8, ),
             rules=(
                 RuleTable('relu-type', 'only s32 and s16x2 clamp negative results to zero', 39, 0x7f9),
             ),
@@ -109,7 +116,11 @@ TABLE = Table(
                 FloorTable(None, 10, 10, (), 0, 47),
                 FloorTable(lambda m: m & 0x1 or m & 0x600, 80, 90, (), 0, 52),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -125,9 +136,16 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='min.float', line=25, documented=True,
-            slots=(SlotTable('ftz', 0x2, '', False), SlotTable('nan', 0x4, '', False), SlotTable('type', 0x1f800, '', True), ),
-            allowed=0x1f806, required=(0x1f800, ),
+            id='min.float',
+            line=25,
+            documented=True,
+            slots=(
+                SlotTable('ftz', 2, '', False),
+                SlotTable('nan', 4, '', False),
+                SlotTable('type', 129024, '', True),
+            ),
+            allowed=0x1f806,
+            required=(0x1f800, ),
             rules=(
                 RuleTable('ftz-type', 'subnormals are flushed in f32 and f16 only', 41, 0x1f802),
                 RuleTable('nan-type', 'f64 has no form that passes NaN on', 43, 0x1f804),
@@ -140,7 +158,11 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x18000, 70, 80, (), 0, 50),
                 FloorTable(lambda m: m & 0x4, 70, 80, (), 0, 51),
             ),
-            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_1,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(

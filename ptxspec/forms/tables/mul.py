@@ -57,6 +57,7 @@ TABLE = Table(
     mnemonic='mul', file='specs/instructions/mul.yaml', digest='7a8b5a011900d716',
     summary='Multiply two values: low half, high half or full product of integers, rounded product of floats.',
     section='integer-arithmetic-instructions-mul',
+    complete=False,
     tokens={
         'lo': (0x1, 0x7),
         'hi': (0x2, 0x7),
@@ -112,16 +113,26 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='mul.half', line=12, documented=True,
-            slots=(SlotTable('mode', 0x3, '', True), SlotTable('type', 0x7e00, '', True), ),
-            allowed=0x7e03, required=(0x3, 0x7e00, ),
+            id='mul.half',
+            line=12,
+            documented=True,
+            slots=(
+                SlotTable('mode', 3, '', True),
+                SlotTable('type', 32256, '', True),
+            ),
+            allowed=0x7e03,
+            required=(0x3, 0x7e00, ),
             rules=(
             ),
             broken=_broken_0,
             floors=(
                 FloorTable(None, 10, 10, (), 0, 53),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -136,16 +147,26 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='mul.wide', line=22, documented=True,
-            slots=(SlotTable('mode', 0x4, '', True), SlotTable('type', 0x3600, '', True), ),
-            allowed=0x3604, required=(0x4, 0x3600, ),
+            id='mul.wide',
+            line=22,
+            documented=True,
+            slots=(
+                SlotTable('mode', 4, '', True),
+                SlotTable('type', 13824, '', True),
+            ),
+            allowed=0x3604,
+            required=(0x4, 0x3600, ),
             rules=(
             ),
             broken=_broken_1,
             floors=(
                 FloorTable(None, 10, 10, (), 0, 53),
             ),
-            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_1,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -160,9 +181,17 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='mul.float', line=32, documented=True,
-            slots=(SlotTable('round', 0x78, '', False), SlotTable('ftz', 0x80, '', False), SlotTable('sat', 0x100, '', False), SlotTable('type', 0x1f8000, '', True), ),
-            allowed=0x1f81f8, required=(0x1f8000, ),
+            id='mul.float',
+            line=32,
+            documented=True,
+            slots=(
+                SlotTable('round', 120, '', False),
+                SlotTable('ftz', 128, '', False),
+                SlotTable('sat', 256, '', False),
+                SlotTable('type', 2064384, '', True),
+            ),
+            allowed=0x1f81f8,
+            required=(0x1f8000, ),
             rules=(
                 RuleTable('half-round', 'half precision rounds to nearest even only', 45, 0x1f8078),
                 RuleTable('ftz-type', 'subnormals are flushed in f32 and f16 only', 47, 0x1f8080),
@@ -176,7 +205,11 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x60000, 42, 53, (), 0, 56),
                 FloorTable(lambda m: m & 0x180000, 78, 90, (), 0, 57),
             ),
-            floor=_floor_2, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_2,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(

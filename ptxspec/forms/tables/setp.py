@@ -38,6 +38,7 @@ TABLE = Table(
     mnemonic='setp', file='specs/instructions/setp.yaml', digest='e4bd41a9b2b7446d',
     summary='Compare two values into a predicate, optionally combined with another predicate.',
     section='comparison-and-selection-instructions-setp',
+    complete=False,
     tokens={
         'eq': (0x1, 0x3ffff),
         'ne': (0x2, 0x3ffff),
@@ -120,9 +121,17 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='setp', line=20, documented=True,
-            slots=(SlotTable('cmp', 0x3ffff, '', True), SlotTable('bool', 0x1c0000, '', False), SlotTable('ftz', 0x200000, '', False), SlotTable('type', 0x7ffc00000, '', True), ),
-            allowed=0x7ffffffff, required=(0x3ffff, 0x7ffc00000, ),
+            id='setp',
+            line=20,
+            documented=True,
+            slots=(
+                SlotTable('cmp', 262143, '', True),
+                SlotTable('bool', 1835008, '', False),
+                SlotTable('ftz', 2097152, '', False),
+                SlotTable('type', 34355544064, '', True),
+            ),
+            allowed=0x7ffffffff,
+            required=(0x3ffff, 0x7ffc00000, ),
             rules=(
                 RuleTable('bits-equality', 'untyped bits are equal or not; they have no order', 37, 0x7ffc3ffff),
                 RuleTable('signed-words', 'signed integers compare with eq ne lt le gt ge', 39, 0x7ffc3ffff),
@@ -137,7 +146,11 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0x200000000, 42, 53, (), 0, 51),
                 FloorTable(lambda m: m & 0x400000000, 78, 90, (), 0, 52),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(

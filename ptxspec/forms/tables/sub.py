@@ -49,6 +49,7 @@ TABLE = Table(
     mnemonic='sub', file='specs/instructions/sub.yaml', digest='82c0c1fa15e88100',
     summary='Subtract the second value from the first.',
     section='integer-arithmetic-instructions-sub',
+    complete=False,
     tokens={
         'rn': (0x1, 0xf),
         'rz': (0x2, 0xf),
@@ -98,9 +99,15 @@ TABLE = Table(
     ),
     forms=(
         FormTable(
-            id='sub.int', line=12, documented=True,
-            slots=(SlotTable('sat', 0x20, '', False), SlotTable('type', 0xfc0, '', True), ),
-            allowed=0xfe0, required=(0xfc0, ),
+            id='sub.int',
+            line=12,
+            documented=True,
+            slots=(
+                SlotTable('sat', 32, '', False),
+                SlotTable('type', 4032, '', True),
+            ),
+            allowed=0xfe0,
+            required=(0xfc0, ),
             rules=(
                 RuleTable('sat-s32', 'only s32 saturates among the integers', 35, 0xfe0),
             ),
@@ -108,7 +115,11 @@ TABLE = Table(
             floors=(
                 FloorTable(None, 10, 10, (), 0, 45),
             ),
-            floor=_floor_0, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_0,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
@@ -123,9 +134,17 @@ TABLE = Table(
             ),
         ),
         FormTable(
-            id='sub.float', line=22, documented=True,
-            slots=(SlotTable('round', 0xf, '', False), SlotTable('ftz', 0x10, '', False), SlotTable('sat', 0x20, '', False), SlotTable('type', 0x3f000, '', True), ),
-            allowed=0x3f03f, required=(0x3f000, ),
+            id='sub.float',
+            line=22,
+            documented=True,
+            slots=(
+                SlotTable('round', 15, '', False),
+                SlotTable('ftz', 16, '', False),
+                SlotTable('sat', 32, '', False),
+                SlotTable('type', 258048, '', True),
+            ),
+            allowed=0x3f03f,
+            required=(0x3f000, ),
             rules=(
                 RuleTable('half-round', 'half precision rounds to nearest even only', 37, 0x3f00f),
                 RuleTable('ftz-type', 'subnormals are flushed in f32 and f16 only', 39, 0x3f010),
@@ -139,7 +158,11 @@ TABLE = Table(
                 FloorTable(lambda m: m & 0xc000, 42, 53, (), 0, 48),
                 FloorTable(lambda m: m & 0x30000, 78, 90, (), 0, 49),
             ),
-            floor=_floor_1, special=False, smooth=(True, True), waivable=0x0, lowered=False,
+            floor=_floor_1,
+            special=False,
+            smooth=(True, True),
+            waivable=0x0,
+            lowered=False,
             findings=(
             ),
             operands=(
