@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
-from ptxspec.lang.errors import refuse
+from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.locate import replicas
 from ptxspec.lang.tensor import ElementRef, Pointer, TensorView
 from ptxspec.layout import show_shape
@@ -189,4 +189,4 @@ def scalar_operand(use: FormUse, operand: OperandUse, value: Given, at: Span) ->
 def _describe(value: Given) -> str:
     if isinstance(value, Expr):
         return f"`{show(value)}` of type {value.dtype}"
-    return f"{type(value).__name__} {value!r}"
+    return said(value)

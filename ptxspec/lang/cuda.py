@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir, tile
-from ptxspec.lang.errors import refuse
+from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.shapes import launch_time
 from ptxspec.lang.trace import GRID_LIMITS, current, intrinsic, where
 from ptxspec.layout.value import Value
@@ -67,7 +67,7 @@ class LaunchConfig:
                                f"{cluster[k]}", span)
         if isinstance(self.dynamic_smem_bytes, bool) or not isinstance(self.dynamic_smem_bytes, int) \
                 or self.dynamic_smem_bytes < 0:
-            refuse("K218", f"dynamic_smem_bytes is a number of bytes, not {self.dynamic_smem_bytes!r}", span)
+            refuse("K218", f"dynamic_smem_bytes is a number of bytes, not {said(self.dynamic_smem_bytes)}", span)
         return ir.Launch(grid, block, cluster, self.dynamic_smem_bytes, span, self.stream, bool(self.cooperative))
 
 
@@ -84,7 +84,7 @@ def _three(name: str, value: object, span: Span) -> tuple[Expr, Expr, Expr]:
         elif isinstance(item, int) and not isinstance(item, bool):
             result.append(typed.literal(item, typed.default_dtype(item), span))
         else:
-            refuse("K218", f"{name} is made of integers, not {item!r}", span)
+            refuse("K218", f"{name} is made of integers, not {said(item)}", span)
     return result[0], result[1], result[2]
 
 
@@ -112,7 +112,7 @@ def block_idx(axis: str = "x") -> Expr:
 
 def _axis(axis: object, what: str) -> int:
     if axis not in ("x", "y", "z"):
-        refuse("K141", f"an axis is \"x\", \"y\" or \"z\", not {axis!r}", where())
+        refuse("K141", f"an axis is \"x\", \"y\" or \"z\", not {said(axis)}", where())
     return ("x", "y", "z").index(str(axis))
 
 

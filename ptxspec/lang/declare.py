@@ -7,7 +7,7 @@ from math import prod
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
-from ptxspec.lang.errors import nearest, refuse
+from ptxspec.lang.errors import nearest, refuse, said
 from ptxspec.lang.locate import element_bytes
 from ptxspec.lang.shapes import Shape, count
 from ptxspec.lang.tensor import TensorView, whole
@@ -52,7 +52,7 @@ def make_buffer(name: str, ty: Tensor, span: Span, *, is_param: bool) -> ir.Buff
     shape = _shape(ty.shape, span)
     scope = ty.scope
     if scope not in SCOPES:
-        refuse("K154", f"{scope!r} is not a place for tensors", span, help=nearest(str(scope), list(SCOPES)))
+        refuse("K154", f"{said(scope)} is not a place for tensors", span, help=nearest(str(scope), list(SCOPES)))
     if is_param and scope != "global":
         refuse("K154", f"parameter `{name}` is {scope}, but arguments lie in global memory", span)
     if not is_param and scope == "global":
@@ -87,7 +87,7 @@ def _layout(value: object, shape: Shape, name: str, span: Span) -> Layout:
     if value is None or (isinstance(value, str) and value == "default"):
         return TileLayout.row_major(shape)
     if not isinstance(value, Layout):
-        refuse("K152", f"the layout of `{name}` is {value!r}, which is no layout", span,
+        refuse("K152", f"the layout of `{name}` is {said(value)}, which is no layout", span,
                help="write layout=TileLayout(S[(8, 4) : (4, 1)]), or layout=\"default\"")
     if value.size() != count(shape):
         refuse("K152", f"`{name}` of shape {show_shape(shape)} has {show(count(shape))} elements, but {value!r} places "
@@ -109,7 +109,7 @@ def _param_layout(name: str, layout: Layout, span: Span) -> None:
 
 def _align(align: object, scope: str, is_param: bool, span: Span) -> int:
     if isinstance(align, bool) or not isinstance(align, int) or align < 0 or align > MAX_ALIGN or align & (align - 1):
-        refuse("K153", f"align is a power of two in bytes, not {align!r}", span)
+        refuse("K153", f"align is a power of two in bytes, not {said(align)}", span)
     return align or (PARAM_ALIGN if is_param else OWN_ALIGN)
 
 

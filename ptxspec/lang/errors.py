@@ -27,6 +27,18 @@ def placed(error: PtxspecError, span: Span) -> PtxspecError:
                          for d in error.diagnostics))
 
 
+def said(value: object) -> str:
+    """``value`` for a message: its text where a person wrote or would recognise it, else what kind of thing it is."""
+    name = str(getattr(value, "__name__", ""))
+    if name and callable(value):
+        return f"the function `{name}`"
+    if value is None or isinstance(value, (bool, int, float, str, tuple, list, dict, slice)):
+        text = repr(value)
+        return text if len(text) <= 60 and " at 0x" not in text else f"a {type(value).__name__}"
+    text = repr(value)
+    return f"an object of type {type(value).__name__}" if " at 0x" in text or len(text) > 60 else text
+
+
 def nearest(word: str, known: list[str]) -> str:
     """A help sentence naming the closest known word, or listing a few."""
     close = get_close_matches(word, known, 1, 0.6)

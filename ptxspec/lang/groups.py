@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ptxspec.diagnostics import Span
-from ptxspec.lang.errors import nearest, refuse
+from ptxspec.lang.errors import nearest, refuse, said
 from ptxspec.lang.trace import Tracer
 from ptxspec.lang.uniform import UNITS, varying
 from ptxspec.scalar.expr import show
@@ -15,7 +15,7 @@ WARPGROUP = 4   # warps
 def group_of(tracer: Tracer, scope: object, span: Span) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Names and extents of the group axes of ``scope`` (K180), whole warps (K175) and whole groups active (K184)."""
     if not isinstance(scope, str) or scope not in UNITS:
-        refuse("K180", f"{scope!r} is not an execution scope", span, help=nearest(str(scope), list(UNITS)))
+        refuse("K180", f"{said(scope)} is not an execution scope", span, help=nearest(str(scope), list(UNITS)))
     launch = tracer.require_launch("apply")
     if scope == "thread":
         return (), ()

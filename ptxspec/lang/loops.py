@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxspec.diagnostics import Span
-from ptxspec.lang.errors import refuse
+from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.trace import intrinsic, where
 from ptxspec.layout.value import Value
 from ptxspec.scalar import index as ix
@@ -52,7 +52,7 @@ def _bound(value: object, what: str, span: Span | None) -> Expr:
             return value
         refuse("K210", f"{what} of a loop is an integer, not `{show(value)}` of type {value.dtype}", span)
     if isinstance(value, bool) or not isinstance(value, int):
-        refuse("K210", f"{what} of a loop is an integer, not {value!r}", span)
+        refuse("K210", f"{what} of a loop is an integer, not {said(value)}", span)
     return typed.literal(value, typed.default_dtype(value), span)
 
 

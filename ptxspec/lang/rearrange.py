@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
-from ptxspec.lang.errors import refuse
+from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.select import index_expr
 from ptxspec.lang.shapes import count, quotient
 from ptxspec.layout import show_shape
@@ -21,7 +21,7 @@ Groups = list[list[str]]
 def rearranged(view: ir.View, pattern: object, sizes: Mapping[str, object], span: Span) -> ir.View:
     """``view`` under ``pattern``; every name stands once on each side, parentheses group factors of one axis (K148)."""
     if not isinstance(pattern, str) or pattern.count("->") != 1:
-        refuse("K148", f"a pattern has the form \"i (b d) -> b (i d)\", not {pattern!r}", span)
+        refuse("K148", f"a pattern has the form \"i (b d) -> b (i d)\", not {said(pattern)}", span)
     left, right = (_parse(side, pattern, span) for side in pattern.split("->"))
     names = [n for group in left for n in group]
     wanted = [n for group in right for n in group]

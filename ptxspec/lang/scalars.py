@@ -6,7 +6,7 @@ import builtins
 
 from ptxspec.lang import ir
 from ptxspec.lang.cuda import LaunchConfig
-from ptxspec.lang.errors import refuse
+from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.trace import current, intrinsic, where
 from ptxspec.layout.value import Value
 from ptxspec.scalar import typed
@@ -156,7 +156,7 @@ def device_entry(*, launch: LaunchConfig) -> None:
     """Where the device code begins, with its launch sizes; the first statement of every kernel."""
     tracer = current("T.device_entry")
     if not isinstance(launch, LaunchConfig):
-        refuse("K218", f"launch= takes T.cuda.LaunchConfig(...), not {launch!r}", tracer.place())
+        refuse("K218", f"launch= takes T.cuda.LaunchConfig(...), not {said(launch)}", tracer.place())
     tracer.entry(launch.resolve(tracer.place()), tracer.place())
 
 
@@ -165,7 +165,7 @@ def dim(name: str, dtype: str = "int32") -> Value:
     from ptxspec.lang.types import dtype_name
     kind = dtype_name(dtype)
     if not isinstance(name, str) or not name.isidentifier():
-        refuse("K151", f"a dimension is named by an identifier, not {name!r}", where())
+        refuse("K151", f"a dimension is named by an identifier, not {said(name)}", where())
     if not is_integer(kind):
         refuse("K151", f"a dimension is an integer, not {kind}", where())
     return Value(Var(name, kind, "dim", 0, int_range(kind)[1], where()))

@@ -6,7 +6,7 @@ from operator import index
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
-from ptxspec.lang.errors import refuse
+from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.shapes import Shape, launch_time
 from ptxspec.layout import show_shape
 from ptxspec.layout.value import Value
@@ -45,7 +45,8 @@ def index_expr(value: object, span: Span) -> Expr:
         refuse("K141", f"an index is an integer, but `{show(value)}` is {value.dtype}", span,
                help=f"convert it, for example T.int32({show(value)})")
     if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        refuse("K141", f"an index is an integer or a range, not {type(value).__name__} {value!r}", span)
+        refuse("K141", f"an index is an integer or a range, not {said(value)}", span,
+               help=f"call it: {getattr(value, '__name__', '')}()" if callable(value) else "")
     return ix.constant(index(value))  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ptxspec.diagnostics import Diagnostic, FormError, KernelError, Note, Span
 from ptxspec.lang import ir
 from ptxspec.lang.bind import POLICY, Group, bind, data_operands, has_policy
-from ptxspec.lang.errors import refuse
+from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.groups import group_of
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import current, intrinsic
@@ -38,7 +38,7 @@ class Ptx:
 
     def __getitem__(self, opcode: str) -> Opcode:
         if not isinstance(opcode, str):
-            refuse("K170", f"an opcode is text such as \"ld.global.v4.b32\", not {opcode!r}")
+            refuse("K170", f"an opcode is text such as \"ld.global.v4.b32\", not {said(opcode)}")
         return Opcode(opcode)
 
     def __repr__(self) -> str:
@@ -60,7 +60,7 @@ def apply(instruction: Opcode | str, *operands: object, scope: str = "thread", p
     if isinstance(instruction, str):
         instruction = Opcode(instruction)
     if not isinstance(instruction, Opcode):
-        refuse("K170", f"apply takes T.ptx[opcode] first, not {instruction!r}", span)
+        refuse("K170", f"apply takes T.ptx[opcode] first, not {said(instruction)}", span)
     for name in unknown:
         refuse("K177", f"`{name}` is not a parameter of apply", span,
                help=f"parameters: {', '.join(PARAMETERS)}; qualifiers belong into the opcode")
@@ -113,7 +113,7 @@ def _pred(value: object, span: Span) -> Expr | None:
         return typed.literal(False, BOOL, span)
     if isinstance(value, Expr) and value.dtype == BOOL:
         return value
-    what = f"`{show(value)}` of type {value.dtype}" if isinstance(value, Expr) else repr(value)
+    what = f"`{show(value)}` of type {value.dtype}" if isinstance(value, Expr) else said(value)
     refuse("K182", f"pred is a condition, not {what}", span, help="compare it, for example pred=x != 0")
 
 
@@ -132,7 +132,7 @@ def _policy(value: object, opcode: str, wanted: bool, span: Span) -> Expr | None
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return typed.literal(value, "uint64", span)
-    what = f"`{show(value)}` of type {value.dtype}" if isinstance(value, Expr) else repr(value)
+    what = f"`{show(value)}` of type {value.dtype}" if isinstance(value, Expr) else said(value)
     refuse("K179", f"cache_policy is a uint64, not {what}", span, help="convert it with T.uint64(...)")
 
 

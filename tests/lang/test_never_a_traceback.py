@@ -136,7 +136,7 @@ def test_damage_is_answered(block: int) -> None:
                 assert diagnostic.span.file == file
                 rendered = diagnostic.render()
                 assert "Traceback" not in rendered
-                assert " object at 0x" not in rendered, (seed, rendered)
+                assert " at 0x" not in rendered, (seed, rendered)
         finally:
             del linecache.cache[file]
     assert 0 < read < 30

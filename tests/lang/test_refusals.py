@@ -306,6 +306,17 @@ def test_remedies_name_the_way_out(tmp_path: Path) -> None:
     assert "did you mean `float64`?" in refusal(tmp_path, kernel('A.view("flaot64")')).render()
 
 
+@pytest.mark.parametrize(("body", "words"), [
+    ("x = T.cuda.thread_idx + 1", "call it: thread_idx()"),
+    ("A[T.cuda.thread_idx, 0] = 1.0", "call it: thread_idx()"),
+    ("x = A.sub(3)", "write square brackets"),
+    ('x = T.ptx("ld.global.b32")', "write square brackets"),
+    ("x = A(3, 4)", "write square brackets"),
+])
+def test_common_slips_have_their_remedy(body: str, words: str, tmp_path: Path) -> None:
+    assert words in refusal(tmp_path, kernel(body)).render()
+
+
 def test_helpers_do_not_change_python_objects_in_device_loops(tmp_path: Path) -> None:
     before = "def push(items, x):\n    items.append(x)\n"
     found = refusal(tmp_path, kernel("seen = []\nfor i in range(4):\n    push(seen, i)", before=before))

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
-from ptxspec.lang.errors import refuse
+from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.reader.frame import Frame
 from ptxspec.lang.shapes import to_typed
 from ptxspec.lang.tensor import ElementRef, TensorView, whole
@@ -111,7 +111,8 @@ class ReaderBase:
             self.refuse("K222", f"{what} takes numbers, but `{value.ir.buffer.name}` is a tensor of shape "
                                 f"{value.shape}",
                         node, help="select one element with t[i, ...], an index for each axis")
-        self.refuse("K222", f"{what} takes numbers, not {type(value).__name__}", node)
+        self.refuse("K222", f"{what} takes numbers, not {said(value)}", node,
+                    help=f"call it: {getattr(value, '__name__', '')}()" if callable(value) else "")
 
     def truth(self, value: object, node: ast.AST) -> Expr | bool:
         """``value`` as a condition."""

@@ -11,13 +11,14 @@ from types import FunctionType, MethodType, ModuleType
 
 from ptxspec.diagnostics import Diagnostic, Note, PtxspecError, Span
 from ptxspec.lang import scalars
-from ptxspec.lang.errors import nearest, placed
+from ptxspec.lang.errors import nearest, placed, said
 from ptxspec.lang.loops import make_range
 from ptxspec.lang.reader.base import involves_kernel
 from ptxspec.lang.reader.expressions import Expressions
 from ptxspec.lang.reader.frame import Frame, outer_names
 from ptxspec.lang.reader.source import Source, source_of
-from ptxspec.lang.tensor import ElementRef, TensorView
+from ptxspec.lang.tensor import ElementRef, SubAccess, TensorView
+from ptxspec.lang.tile import Ptx
 from ptxspec.layout import Layout, Spec
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Expr
@@ -85,7 +86,9 @@ class Calls(Expressions):
         """The result of ``function(*args, **kwargs)``."""
         local = isinstance(function, LocalFunction)
         if isinstance(function, (Expr, TensorView)) or not (local or callable(function)):
-            self.refuse("K206", f"{_a(function)} cannot be called", node)
+            brackets = isinstance(function, (SubAccess, Ptx, TensorView))
+            self.refuse("K206", f"{_a(function)} cannot be called", node,
+                        help="write square brackets: `[...]`" if brackets else "")
         name = _name(function)
         if isinstance(function, functools.partial):
             return self.call(function.func, [*function.args, *args], {**function.keywords, **kwargs}, node)
@@ -129,8 +132,10 @@ class Calls(Expressions):
         except PtxspecError as error:
             raise placed(error, self.span(node)) from error
         except TypeError as error:
-            self.refuse("K207", f"`{name}` is called wrongly: {_tidy(error, function)}", node, help=_usage(function,
-                                                                                                           name))
+            if _fits(function, args, kwargs):
+                self.refuse("K208", f"`{name}(...)` raised TypeError: {error}", node)
+            self.refuse("K207", f"`{name}` is called wrongly: {_tidy(error, function)}", node,
+                        help=_usage(function, name))
         except Exception as error:
             self.refuse("K208", f"`{name}(...)` raised {type(error).__name__}: {error}", node)
 
@@ -270,8 +275,9 @@ def _a(value: object) -> str:
         return "a kernel value"
     if isinstance(value, TensorView):
         return f"the tensor `{value.ir.buffer.name}`"
-    return f"{type(value).__name__} {value!r}" if isinstance(value, (int, float, str, tuple)) \
-        else f"an object of type {type(value).__name__}"
+    if isinstance(value, (SubAccess, Ptx)):
+        return "`.sub`" if isinstance(value, SubAccess) else "`T.ptx`"
+    return said(value)
 
 
 def _name(function: object) -> str:
@@ -288,6 +294,15 @@ def _speaks_t(function: FunctionType) -> bool:
 def _is_t(value: object) -> bool:
     return (isinstance(value, ModuleType) and value.__name__ in ("ptxspec.lang.t", "ptxspec.lang.cuda")) \
         or bool(getattr(value, "ptxspec_intrinsic", False)) or isinstance(value, TensorView)
+
+
+def _fits(function: Callable[..., object], args: list[object], kwargs: dict[str, object]) -> bool:
+    """True when the arguments suit the signature, so that a TypeError came from inside."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _tidy(error: TypeError, function: object) -> str:

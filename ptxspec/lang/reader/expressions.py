@@ -150,6 +150,9 @@ class Expressions(ReaderBase):
             symbol = f"`{_symbol(op)}`"
             a, b = self.scalar(left, node, symbol), self.scalar(right, node, symbol)
             return self.python(lambda: typed.binary(name, a, b, self.span(node)), node, symbol)
+        for side in (left, right):
+            if getattr(side, "ptxspec_intrinsic", False) and callable(side):
+                self.scalar(side, node, f"`{_symbol(op)}`")
         return self.python(lambda: plain(left, right), node, f"`{_symbol(op)}`")
 
     def e_unaryop(self, node: ast.UnaryOp) -> object:
