@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ptxspec.cli.common import FINE, VIOLATED, Json, Ptx, Sm, Toolkit, finish, line, put, usage
+from ptxspec.cli.common import FINE, VIOLATED, Json, Ptx, Sm, Toolkit, finish, line, put
 
 NAME = "select"
 
@@ -20,9 +20,7 @@ def command(
     sm: Sm = "sm_90", ptx: Ptx = None, toolkit: Toolkit = None, json: Json = False,
 ) -> None:
     """Widest legal forms that move N bytes. Exit status 1 when there is none."""
-    from ptxspec.forms.select import select_forms
-    if op not in ("load", "store"):
-        raise usage("U113", f"--op is load or store, not {op}")
-    found = select_forms(op, space, nbytes, align=align, sm=sm, ptx=ptx, toolkit=toolkit)
+    from ptxspec.forms.select import select_widest
+    found = select_widest(op, space, nbytes, align=align, sm=sm, ptx=ptx, toolkit=toolkit)
     put(line(found.to_json()) if json else found.render())
     finish(FINE if found.forms else VIOLATED)
