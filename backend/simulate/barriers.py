@@ -41,6 +41,7 @@ class Barriers:
         self._pc: NDArray[np.int64] = np.full(batch.threads, -1)
         self._id = np.zeros(batch.threads, np.int64)
         self._count = np.zeros(batch.threads, np.int64)
+        self._aligned = np.zeros(batch.threads, bool)
         self._dead = np.zeros(batch.threads, bool)
         self._any_dead = False
 
@@ -69,6 +70,7 @@ class Barriers:
         threads = active.threads()
         self._pc[threads] = pc
         self._id[threads] = number
+        self._aligned[threads] = control.aligned
         self._count[threads] = 0
         if control.count is not None:
             count = demand(control.count(batch, active)[0], active)
@@ -124,7 +126,8 @@ class Barriers:
         batch = self._batch
         warp = batch.block_of[threads] * 32 + batch.linear[threads] // 32
         pcs = self._pc[threads]
-        split = np.flatnonzero((warp[1:] == warp[:-1]) & (pcs[1:] != pcs[:-1]))
+        aligned = self._aligned[threads]
+        split = np.flatnonzero((warp[1:] == warp[:-1]) & (pcs[1:] != pcs[:-1]) & (aligned[1:] | aligned[:-1]))
         if split.size:
             a, b = int(threads[split[0]]), int(threads[split[0] + 1])
             block = threads[batch.block_of[threads] == batch.block_of[a]]

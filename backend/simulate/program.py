@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ptxspec.diagnostics import FormError, LaunchError
 from ptxspec.forms.use import use
 from ptxspec.ptx import parse
@@ -24,6 +26,7 @@ from ptxspec.ptx.module import (
 
 from ..memory import SLOT_OFFSET, SLOT_SHIFT, Variable, lay_out
 from .faults import bad_launch, unsupported
+from .floats import encode
 from .operands import Names, immediate_bits
 from .state import Active, Batch
 from .steps import Control, FormLike, InstructionCompiler
@@ -234,5 +237,7 @@ def pack_scalar(value: int | float | bool, type_name: str) -> bytes:
     formats = {"f32": "<f", "f64": "<d", "f16": "<e"}
     if type_name in formats:
         return struct.pack(formats[type_name], value)
+    if type_name == "bf16":
+        return encode(np.array([value], np.float64), "bf16").tobytes()
     width = int("".join(c for c in type_name if c.isdigit()) or "32")
     return (int(value) & ((1 << width) - 1)).to_bytes(width // 8, "little")

@@ -48,12 +48,13 @@ class FormLike(Protocol):
 @dataclass(frozen=True, slots=True)
 class Control:
     """The control effect of an instruction: ``kind`` is branch, exit or barrier; ``phase`` of a barrier of a cluster is
-    ``arrive``, ``wait`` or both (``""``)."""
+    ``arrive``, ``wait`` or both (``""``); at an ``aligned`` one the threads of a warp are at the same instruction."""
 
     kind: str
     target: str = ""
     scope: str = ""
     phase: str = ""
+    aligned: bool = True
     id: Reader | None = None
     count: Reader | None = None
 
@@ -175,8 +176,8 @@ class InstructionCompiler:
         if scope not in ("cta", "warp", "cluster") or (phase and scope != "cluster"):
             raise unsupported(f"barriers of scope {scope} {phase} have no meaning here")
         count = step.args.get("count")
-        return Control("barrier", scope=scope, phase=phase, id=self._scalar(step.args["id"]),
-                       count=None if count is None else self._scalar(count))
+        return Control("barrier", scope=scope, phase=phase, aligned=bool(step.args.get("aligned", True)),
+                       id=self._scalar(step.args["id"]), count=None if count is None else self._scalar(count))
 
     def _scalar(self, ref: object) -> Reader:
         if isinstance(ref, int):

@@ -248,6 +248,23 @@ def test_an_entry_without_parameters_in_a_module_with_several():
     assert simulate(ptx, "k", (1, 1, 1), (1, 1, 1), []).instructions_executed == 1
 
 
+def test_approximate_operations_are_said_to_be():
+    body = PROLOGUE + "mov.b32 %r5, 0f40800000; sqrt.approx.f32 %r6, %r5; st.global.b32 [%rd1], %r6;"
+    a = np.zeros(32, np.float32)
+    result = run(entry(body, pointers("A")), [a])
+    assert (a == 2).all()
+    assert any("approximate" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("type_, value, bits", [("bf16", 1.5, 0x3FC0), ("f16", -2.0, 0xC000), ("u16", 65535, 0xFFFF)])
+def test_sixteen_bit_arguments(type_, value, bits):
+    ptx = entry("ld.param.u64 %rd1, [A]; ld.param.b16 %h1, [x]; st.global.b16 [%rd1], %h1;",
+                pointers("A") + f", .param .{'b16' if 'f' in type_ else type_} x")
+    a = np.zeros(1, np.uint16)
+    run(ptx, [a, ScalarArgument(value, type_)], block=1)
+    assert a[0] == bits
+
+
 def test_empty_array_is_a_valid_argument_that_nothing_may_touch():
     body = "ld.param.u64 %rd1, [A];"
     assert run(entry(body, pointers("A")), [PointerArgument(np.zeros(0, np.float32), "A")]).ok
