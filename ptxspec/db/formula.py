@@ -33,6 +33,11 @@ class Space:
         self.target = {name: z3.Bool(f"{name}{tag}") for name in specs.vocabulary.targets.targets}
         self.renderer = Renderer(instruction, specs)
 
+    @staticmethod
+    def version(text: str) -> int:
+        """``"8.8"`` as 88."""
+        return version(text)
+
     def machine(self) -> z3.BoolRef:
         """Exactly one known target, with its number, at a known version."""
         targets = list(self.target.values())
