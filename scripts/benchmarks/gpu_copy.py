@@ -19,6 +19,13 @@ METHOD = (
     "queued behind a waiting GPU, so that host time does not count."
 )
 
+# Cache qualifiers that could matter where the data stay in the L2.
+HINTED = (
+    (".nc loads", "ld.global.nc.v4.b32", "st.global.v4.b32"),
+    (".nc.L1::no_allocate loads", "ld.global.nc.L1::no_allocate.v4.b32", "st.global.v4.b32"),
+    (".cg loads and stores", "ld.global.cg.v4.b32", "st.global.cg.v4.b32"),
+)
+
 
 def _sizes(result: Result, mib: int, rounds: int, warp: object) -> None:
     rows = (mib << 20) // 16
@@ -31,7 +38,14 @@ def _sizes(result: Result, mib: int, rounds: int, warp: object) -> None:
         entries += ours(f"one v4 a thread, {threads} threads",
                         lambda threads=threads: moves.dense(T, rows, threads), arrays, remark)
     fours = (a.view(-1, 4, 256, 4), b.view(-1, 4, 256, 4))
+    twos = (a.view(-1, 2, 256, 4), b.view(-1, 2, 256, 4))
+    entries += ours("two v4 a thread, 256 threads", lambda: moves.dense(T, rows, 256, 2), twos, remark)
     entries += ours("four v4 a thread, 256 threads", lambda: moves.dense(T, rows, 256, 4), fours, remark)
+    if mib < 1024:
+        for words, load, store in HINTED:
+            entries += ours(f"one v4 a thread, 256 threads, {words}",
+                            lambda load=load, store=store: moves.dense(T, rows, 256, 1, load, store), arrays, remark)
+        entries += ours("one v4 a thread, 1024 threads", lambda: moves.dense(T, rows, 1024), arrays, remark)
     entries += tirx("TIRx, one v4 a thread, 256 threads", lambda lang: moves.dense(lang, rows, 256), arrays, remark)
     entries += tirx("TIRx, four v4 a thread, 256 threads", lambda lang: moves.dense(lang, rows, 256, 4), fours, remark)
     if warp is not None:
