@@ -64,12 +64,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the assembler should say, whether the manual allows it, and the reasons if it does not."""
+    """What the assembler should say, whether the manual allows it, and the code of the reason if it does not."""
 
     answer: str
     legal: bool
     code: str
-    rules: tuple[str, ...]
 
 
 def compare(
@@ -88,10 +87,11 @@ def compare(
         # A crash on what is refused anyway is the assembler's own affair.
         refused = predicted.answer == "reject" and answer.answer == "crash"
         if predicted.answer != answer.answer and not (operands and refused):
+            rules = () if operands else _rules(toolkit, setting, case)
             tally.disagreements.append(
                 Disagreement(
                     toolkit, setting.version, setting.target, case.line, predicted.answer, predicted.code,
-                    predicted.rules, answer.answer, answer.message,
+                    rules, answer.answer, answer.message,
                 )
             )
     return tallies
@@ -102,21 +102,25 @@ def by_check(toolkit: str, setting: Setting, cases: Sequence[Case]) -> list[Pred
     out: list[Prediction] = []
     for case in cases:
         verdict = check(case.opcode, sm=setting.target, ptx=setting.ptx, toolkit=toolkit)
-        rules = tuple(rule.id for rule in verdict.rules)
-        out.append(Prediction(verdict.ptxas.value, verdict.legal, verdict.code, rules))
+        out.append(Prediction(verdict.ptxas.value, verdict.legal, verdict.code))
     return out
+
+
+def _rules(toolkit: str, setting: Setting, case: Case) -> tuple[str, ...]:
+    verdict = check(case.opcode, sm=setting.target, ptx=setting.ptx, toolkit=toolkit)
+    return tuple(rule.id for rule in verdict.rules)
 
 
 def by_lint(toolkit: str, setting: Setting, cases: Sequence[Case]) -> list[Prediction]:
     """The module that the assembler is given, linted; an error on a line refuses it, a warning does not."""
-    out = [Prediction("accept", True, "", ())] * len(cases)
+    out = [Prediction("accept", True, "")] * len(cases)
     for start in range(0, len(cases), _PIECE):
         piece = [case.line for case in cases[start : start + _PIECE]]
         for finding in lint(module(setting, piece), "module.ptx", toolkit=toolkit).findings:
             index = finding.line - first_line(setting)
             if 0 <= index < len(piece) and out[start + index].answer == "accept":
                 answer = "reject" if finding.severity == "error" else "accept"
-                out[start + index] = Prediction(answer, False, finding.code, ())
+                out[start + index] = Prediction(answer, False, finding.code)
     return out
 
 

@@ -66,7 +66,12 @@ def test_a_stopped_run_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.
     state.write_text("\n".join([*lines[:-1], lines[-1][:20]]), encoding="utf-8")
     asked: list[str] = []
     real = machinery.compare
-    monkeypatch.setattr(machinery, "compare", lambda toolkit, *rest: (asked.append(toolkit), real(toolkit, *rest))[1])
+
+    def counted(toolkit: str, *rest: object, operands: bool) -> dict[str, Tally]:
+        asked.append(toolkit)
+        return real(toolkit, *rest, operands=operands)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(machinery, "compare", counted)
     again = run(SMALL, tmp_path)
     assert len(asked) == 1
     assert again.tallies == first.tallies == whole.tallies
