@@ -142,8 +142,8 @@ def _decide(
     ptx, sm = fitting[0].floor.ptx, fitting[0].floor.sm
     for operand in operands:
         if isinstance(operand, Special):
-            _, since, first = registry.vocabulary().specials[operand.name]
-            ptx, sm = max(ptx, pair(since)), max(sm, first)
+            known = registry.vocabulary().specials[operand.name]
+            ptx, sm = max(ptx, pair(known.ptx)), max(sm, known.sm)
     return _Decision(opcode, fitting[0], tuple(fitting[0].slots.items()), ptx, sm)
 
 

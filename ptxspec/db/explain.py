@@ -45,7 +45,11 @@ class Conflict:
         if self.completions:
             return f"{self.form}: with more words it is legal: {', '.join(self.completions)}"
         written = " and ".join(f"`.{w}`" for w in self.words) or "the form"
-        lines = [f"{self.form}: {written} cannot stand together" if len(self.words) > 1 else f"{self.form}: not with {written}"]
+        lines = [
+            f"{self.form}: {written} cannot stand together"
+            if len(self.words) > 1
+            else f"{self.form}: not with {written}"
+        ]
         lines += [f"  {r.id}: {r.sentence}  ({r.span.file}:{r.span.line})" for r in self.reasons]
         return "\n".join(lines)
 
@@ -80,8 +84,15 @@ def explain(opcode: str, sm: str = "sm_90", ptx: str | None = None) -> tuple[Con
 class _Question:
     """The assumptions of one form: a Boolean for each word of the user, each rule and each floor."""
 
-    def __init__(self, instruction: LinkedInstruction, specs: Specs, form: LinkedForm, words: list[tuple[str, str]],
-                 sm: str, ptx: str | None) -> None:
+    def __init__(
+        self,
+        instruction: LinkedInstruction,
+        specs: Specs,
+        form: LinkedForm,
+        words: list[tuple[str, str]],
+        sm: str,
+        ptx: str | None,
+    ) -> None:
         self.space, self.form, self.words = Space(instruction, specs), form, words
         here = machine(sm, ptx)
         space = self.space
@@ -103,7 +114,11 @@ class _Question:
                 needs.append(space.ptx < space.version(spec.until))
             only = f", on {' '.join(spec.only)} only" if spec.only else ""
             sentence = f"needs PTX {spec.ptx} and sm_{spec.sm}{only}; here it is PTX {here.ptx // 10}.{here.ptx % 10} and {here.name}"
-            self.assume(f"floor {i}", z3.Implies(space.logic(floor.when, form), z3.And(*needs)), Reason("floor", sentence, floor.span))
+            self.assume(
+                f"floor {i}",
+                z3.Implies(space.logic(floor.when, form), z3.And(*needs)),
+                Reason("floor", sentence, floor.span),
+            )
         for slot, value in words:
             self.assume(f"word {value}", space.word[slot, value], None)
 

@@ -178,7 +178,8 @@ class Linker:
                 lowered = tuple(
                     n for n, floor in enumerate(floors) if floor.spec.id and floor.spec.id in finding.waives
                 )
-                if waives or lowered or form.id in finding.admits or finding.outcome != "accept":
+                spelling = finding.outcome != "accept" and not finding.operands
+                if waives or lowered or form.id in finding.admits or spelling:
                     findings.append(LinkedFinding(finding, when, waives, lowered, form.id in finding.admits, span))
         return LinkedForm(form, self.entry.document.span(path), tuple(rules), tuple(floors), tuple(findings), path)
 

@@ -104,7 +104,7 @@ class Renderer:
         self.out.append(HEADER.format(source=entry.document.file, digest=entry.digest))
         self.out.append(
             "from ptxspec.forms.table import (FindingTable, FloorTable, FormTable, ObligationTable, OperandTable,\n"
-            "                                 RuleTable, SlotTable, StepTable, Table, ToleranceTable)\n"
+            "                                 RemarkTable, RuleTable, SlotTable, StepTable, Table, ToleranceTable)\n"
         )
         for i, form in enumerate(self.instruction.forms):
             self.functions(i, form)
@@ -134,6 +134,12 @@ class Renderer:
                 words = [Code(f"frozenset({sorted(group)!r})") for group in (g.repeats, g.ignores, g.ignores_later)]
                 rest = (g.forms or (), g.sm, g.manual, g.ptxas, g.advice, line)
                 self.out.append(f"        {call('ToleranceTable', g.id, g.toolkits, *words, *rest)},")
+        self.out.append("    ),\n    remarks=(")
+        for i, g in enumerate(self.specs.findings.findings):
+            if spec.mnemonic in g.mnemonics:
+                line = self.specs.findings_document.span(("findings", i)).line
+                fields = (g.operands, g.toolkits, g.outcome, g.context or "", g.measured, g.manual, g.ptxas, g.advice)
+                self.out.append(f"        {call('RemarkTable', g.id, *fields, line)},")
         self.out.append("    ),\n    forms=(")
         for i, form in enumerate(self.instruction.forms):
             self.form(i, form)
@@ -295,7 +301,7 @@ def vocabulary(specs: Specs, mnemonics: Iterable[str]) -> str:
     v = specs.vocabulary
     out = [
         HEADER.format(source="specs/vocabulary", digest=specs.shared_digest),
-        "from ptxspec.forms.table import ToolkitTable, VocabularyTable\n",
+        "from ptxspec.forms.table import SpecialTable, ToolkitTable, VocabularyTable\n",
         f"MNEMONICS = {tuple(sorted(mnemonics))!r}\nDIGEST = {specs.digest!r}\n",
         "VOCABULARY = VocabularyTable(",
         "    types={",
@@ -314,8 +320,12 @@ def vocabulary(specs: Specs, mnemonics: Iterable[str]) -> str:
         out.append(f"        {name!r}: ToolkitTable({version(kit.ptx)}, {floors!r}),")
     out += ["    },", "    specials={"]
     for name, special in v.specials.registers.items():
-        for full in [name, *(f"{name}.{p}" for p in special.parts)]:
-            out.append(f"        {full!r}: ({special.type!r}, {version(special.ptx)}, {special.sm}),")
+        widths = (*special.also, v.types.types[special.type].bits)
+        fields = (special.type, version(special.ptx), special.sm, widths)
+        names = [f"{name}{i}" for i in range(special.count)] if special.count else [name]
+        for each in names:
+            out.append(f"        {each!r}: {call('SpecialTable', *fields, special.parts)},")
+            out += [f"        {f'{each}.{part}'!r}: {call('SpecialTable', *fields, ())}," for part in special.parts]
     out += ["    },", f"    sections={ {m: e.spec.doc.section for m, e in specs.instructions.items()}!r},", ")\n"]
     return "\n".join(out)
 

@@ -200,12 +200,13 @@ class _Operand:
         known = registry.vocabulary().specials.get(operand.name)
         if known is None:
             return self.bad("F412", f"`{operand.name}` is not a special register")
-        bits = registry.vocabulary().types[known[0]][0]
         out: list[Diagnostic] = []
-        # The thread and block numbers may be read as 16 bits.
-        narrow = self.wanted.bits == 16 and operand.name.split(".")[0] in ("%tid", "%ntid", "%ctaid", "%nctaid")
-        if self.wanted.bits != bits and not narrow:
+        if known.parts:
+            parts = " ".join(f"{operand.name}.{p}" for p in known.parts)
+            out += self.bad("F412", f"`{operand.name}` is a vector", Note("help", f"read one of {parts}"))
+        elif self.wanted.bits not in known.widths:
+            bits = known.widths[-1]
             out += self.bad("F412", f"`{operand.name}` has {bits} bits, `{self.use.opcode}` moves {self.wanted.bits}")
-        if self.here is not None and (self.here.ptx < known[1] or self.here.sm < known[2]):
-            out += self.bad("F301", f"`{operand.name}` needs PTX {text(known[1])} and sm_{known[2]}")
+        if self.here is not None and (self.here.ptx < known.ptx or self.here.sm < known.sm):
+            out += self.bad("F301", f"`{operand.name}` needs PTX {text(known.ptx)} and sm_{known.sm}")
         return out

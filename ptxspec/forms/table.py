@@ -77,6 +77,21 @@ class ToleranceTable(NamedTuple):
     line: int
 
 
+class RemarkTable(NamedTuple):
+    """A finding as a reader sees it; ``about``: operand rules that it concerns, empty for spellings."""
+
+    id: str
+    about: tuple[str, ...]
+    toolkits: tuple[str, ...]
+    outcome: str
+    context: str
+    measured: str
+    manual: str
+    ptxas: str
+    advice: str
+    line: int
+
+
 class OperandTable(NamedTuple):
     """One operand with unevaluated expressions."""
 
@@ -154,6 +169,7 @@ class Table(NamedTuple):
     names: Mapping[int, tuple[str, str]]
     placed: int
     tolerances: tuple[ToleranceTable, ...]
+    remarks: tuple[RemarkTable, ...]
     forms: tuple[FormTable, ...]
     accept: tuple[str, ...]
     reject: tuple[tuple[str, str], ...]
@@ -166,6 +182,17 @@ class ToolkitTable(NamedTuple):
     targets: Mapping[str, int]
 
 
+class SpecialTable(NamedTuple):
+    """A special register: ``widths`` in bits that ``mov`` may read, its own last; ``parts``: components of a vector
+    register (``%tid``), which is read through them."""
+
+    type: str
+    ptx: int
+    sm: int
+    widths: tuple[int, ...]
+    parts: tuple[str, ...]
+
+
 class VocabularyTable(NamedTuple):
     """Types as (bits, class, declarable as a register), words and machines."""
 
@@ -175,5 +202,5 @@ class VocabularyTable(NamedTuple):
     versions: tuple[int, ...]
     targets: Mapping[str, int]
     toolkits: Mapping[str, ToolkitTable]
-    specials: Mapping[str, tuple[str, int, int]]
+    specials: Mapping[str, SpecialTable]
     sections: Mapping[str, str]

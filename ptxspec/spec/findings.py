@@ -47,6 +47,8 @@ class Finding(SpecModel):
             self.waives or self.admits or self.operands or self.repeats or self.ignores or self.ignores_later
         ):
             raise ValueError("an accepting finding needs waives, admits, repeats, ignores or operands")
+        if self.operands and (self.waives or self.admits or self.repeats or self.ignores):
+            raise ValueError("a finding is about spellings or about operands, not both")
         if self.outcome != "accept" and (self.waives or self.admits):
             raise ValueError("waives and admits belong to findings where the assembler accepts")
         return self

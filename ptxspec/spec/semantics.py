@@ -150,13 +150,15 @@ class ConvertAddress(StepModel):
 
 
 class Barrier(StepModel):
-    """All threads of ``scope`` (or ``count`` of them) meet at barrier ``id``; ``phase``: they arrive, wait, or both."""
+    """All threads of ``scope`` (or ``count`` of them) meet at barrier ``id``; ``phase``: they arrive, wait, or both;
+    ``aligned``: the threads of a warp must be at one instruction."""
 
     do: Literal["barrier"]
     id: Value
     scope: Literal["cta", "warp", "cluster"]
     count: Value | None = None
     phase: Literal["arrive", "wait", "both"] = "both"
+    aligned: FlagExpr = False
 
 
 class Branch(StepModel):

@@ -58,10 +58,13 @@ class Toolkits(SpecModel):
 
 
 class SpecialRegisterEntry(SpecModel):
-    """A special register: its type, components (``x y z w``) and floor."""
+    """A special register: its type, components (``x y z w``) and floor. ``also``: narrower widths that may be read;
+    ``count``: numbered registers of this name."""
 
     type: Token
     parts: tuple[Name, ...] = ()
+    also: tuple[int, ...] = ()
+    count: int = 0
     ptx: Version = "1.0"
     sm: int = 10
 

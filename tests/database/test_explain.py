@@ -11,14 +11,17 @@ from ptxspec.forms import check, registry
 from ptxspec.forms.parse import spell
 
 
-@pytest.mark.parametrize(("opcode", "sm", "words", "reasons"), [
-    ("ld.gpu.const.f32", "sm_90", ("gpu", "const"), ("no-scope-if-weak", "strong-space")),
-    ("ld.relaxed.const.f32", "sm_90", ("relaxed", "const"), ("strong-space",)),
-    ("ld.shared.v8.b32", "sm_100", ("shared", "v8", "b32"), ("wide-global",)),
-    ("ld.mmio.v4.f32", "sm_90", ("mmio", "v4"), ("mmio-plain",)),
-    ("setp.lo.s32", "sm_90", ("lo", "s32"), ("signed-words",)),
-    ("add.sat.u32", "sm_90", ("sat", "u32"), ("floor",)),
-])
+@pytest.mark.parametrize(
+    ("opcode", "sm", "words", "reasons"),
+    [
+        ("ld.gpu.const.f32", "sm_90", ("gpu", "const"), ("no-scope-if-weak", "strong-space")),
+        ("ld.relaxed.const.f32", "sm_90", ("relaxed", "const"), ("strong-space",)),
+        ("ld.shared.v8.b32", "sm_100", ("shared", "v8", "b32"), ("wide-global",)),
+        ("ld.mmio.v4.f32", "sm_90", ("mmio", "v4"), ("mmio-plain",)),
+        ("setp.lo.s32", "sm_90", ("lo", "s32"), ("signed-words",)),
+        ("add.sat.u32", "sm_90", ("sat", "u32"), ("floor",)),
+    ],
+)
 def test_smallest_conflicts(opcode: str, sm: str, words: tuple[str, ...], reasons: tuple[str, ...]) -> None:
     conflict = next(c for c in explain(opcode, sm) if c.words == words)
     assert tuple(r.id for r in conflict.reasons) == reasons
@@ -27,7 +30,8 @@ def test_smallest_conflicts(opcode: str, sm: str, words: tuple[str, ...], reason
 
 def test_missing_words_are_completed() -> None:
     assert explain("cvt.f16.f32")[0].completions == ("cvt.rm.f16.f32", "cvt.rp.f16.f32", "cvt.rz.f16.f32") or all(
-        check(o).legal for o in explain("cvt.f16.f32")[0].completions)
+        check(o).legal for o in explain("cvt.f16.f32")[0].completions
+    )
     assert explain("ld.relaxed.global.u32")[0].completions
     assert explain("ld.global.f32") == () and explain("ld.zz") == () and explain("zz") == ()
 
