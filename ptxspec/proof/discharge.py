@@ -201,9 +201,6 @@ class Resolver:
 
         core = self.session.core(FALSE, context) or context.facts()
         notes = [Note("fact", f"{f.name}: {f.text}", f.span) for f in core]
-        empty = [v for v in self.walker.threads.ctaid if v.hi is not None and v.hi < 0]
-        if empty:
-            notes.append(Note("fact", "the grid has no blocks"))
         what = (
             "these premises contradict each other"
             if len(core) > 1
@@ -211,9 +208,13 @@ class Resolver:
             if core
             else "no thread runs"
         )
+        if draft.name in ("launch", "fits"):
+            text = f"nothing runs: {what}"
+        else:
+            text = f"{draft.subject} never runs, so {draft.name} says nothing: {what}"
         return Diagnostic(
             code_of(draft.name),
-            f"{draft.subject} never runs, so {draft.name} says nothing: {what}",
+            text,
             draft.where,
             notes=(*notes, Note("help", "remove the statement, or correct the premise")),
         )

@@ -199,43 +199,65 @@ class Context:
         self.congruent = {**self.congruent, atom: meet(self.congruent.get(atom, Residue(1, 0)), residue)}
 
 
+#: Operations whose low bits depend on the low bits of their operands only.
+_LOW_BITS = ("add", "sub", "mul", "neg", "and", "or", "xor", "not")
+
+
 def typed_nodes(expr: Expr) -> tuple[Op, ...]:
     """Every typed integer operation whose exact meaning :func:`ptxspec.scalar.index.index` uses for ``expr``.
 
     Operands of conditions, of explicit casts that may cut, and of floats keep their machine meaning and are left out.
+    So is arithmetic of which only low bits are used (``(a + b) % 64``, ``x * 5 & 31``): wrapping does not touch those.
     """
     found: list[Op] = []
-    seen: set[Expr] = set()
+    seen: set[tuple[Expr, bool]] = set()
 
-    def visit(node: Expr) -> None:
-        if node in seen:
+    def visit(node: Expr, low: bool) -> None:
+        if (node, low) in seen:
             return
-        seen.add(node)
+        seen.add((node, low))
         if isinstance(node, (Const, Var)):
             return
         if isinstance(node, Poly) or node.dtype == INDEX:
             for child in node.children():
-                visit(child)
+                visit(child, False)
             return
         assert isinstance(node, Op)
         if not is_integer(node.dtype):
             return  # conditions and floats have machine meaning
         if node.name == "select":
-            visit(node.args[1])
-            visit(node.args[2])
+            visit(node.args[1], low)
+            visit(node.args[2], low)
             return
         if node.name == "cast":
             source = node.args[0]
             if is_integer(source.dtype) and ix.index(node) == ix.index(source):
-                visit(source)  # widening: the exact value passes through
+                visit(source, False)  # widening: the exact value passes through
+            return
+        if low and (node.name in _LOW_BITS or (node.name == "shl" and isinstance(node.args[1], Const))):
+            visit(node.args[0], True)
+            for child in node.args[1:]:
+                visit(child, node.name != "shl")
+            return
+        if node.name in ("floormod", "and") and _low_mask(node):
+            visit(node.args[0], True)
             return
         for child in node.args:
-            visit(child)
+            visit(child, False)
         if node.name not in ("min", "max", "and", "or", "xor", "shr", "floormod", "truncmod"):
             found.append(node)
 
-    visit(expr)
-    return tuple(found)
+    visit(expr, False)
+    return tuple(dict.fromkeys(found))
+
+
+def _low_mask(node: Op) -> bool:
+    """``x % 2**k`` rounding down, or ``x & m`` with a mask that is not negative: only low bits of ``x`` count."""
+    right = node.args[1]
+    if not isinstance(right, Const) or isinstance(right.value, float):
+        return False
+    value = int(right.value)
+    return value > 0 and value & (value - 1) == 0 if node.name == "floormod" else value >= 0
 
 
 def divisions(expr: Expr) -> tuple[Op, ...]:

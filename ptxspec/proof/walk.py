@@ -39,6 +39,11 @@ class Walker:
         for k, var in enumerate(self.threads.ctaid):
             grid = ix.index(self.kernel.launch.grid[k])
             if grid.is_const:
+                if grid.const <= 0:
+                    text = f"the grid has {grid.const} blocks along {'xyz'[k]}"
+                    context = context.extend(
+                        Fact(f"grid.{'xyz'[k]}", text, formula.FALSE, self.kernel.launch.span, "launch")
+                    )
                 continue
             context = context.extend(
                 Fact(

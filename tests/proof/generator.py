@@ -229,7 +229,7 @@ class Program(Maker):
                 shape = f"({repeats}, {words})"
             self.emit(f'r{k} = T.alloc_local({shape}, "float32"{layout})')
             self.registers.append((f"r{k}", words * repeats if repeats == 1 else -words))
-            if r.random() < 0.5:
+            if isinstance(self, Careful) or r.random() < 0.5:
                 self.initialise(k, words, repeats)
         if r.random() < 0.55:
             rows = r.choice([self.block, self.block, self.block + 1, 2 * self.block])
@@ -289,8 +289,11 @@ class Program(Maker):
         """A block inside."""
         self.depth += 1
         self.loops += loops
+        before = len(self.lines)
         for _ in range(self.rng.choice([1, 1, 2, 3])):
             self.statement(nesting - 1)
+        if len(self.lines) == before:
+            self.emit("pass")
         del self.loops[len(self.loops) - len(loops) :]
         self.depth -= 1
 
@@ -426,7 +429,142 @@ class Cooperative(Maker):
         return Made(HEADER.format(params=", ".join(params)) + "\n".join(self.lines) + "\n", {})
 
 
+class Careful(Program):
+    """Kernels that are mostly right: rows by thread, whole vectors, registers initialised, barriers for all."""
+
+    def __init__(self, rng: random.Random) -> None:
+        super().__init__(rng)
+        r = rng
+        self.arrays = []
+        self.params = []
+        for name in ("A", "B"):
+            rows = r.choice([self.total, self.total, 2 * self.total, self.total + 4])
+            cols = r.choice([4, 4, 8])
+            pitch = cols + r.choice([0, 4, 8])
+            layout = r.choice(["", "", f", layout=TileLayout(S[({rows}, {cols}) : ({pitch}, 1)])"])
+            self.arrays.append(Array(name, rows, cols, "global"))
+            self.params.append(f'{name}: T.Tensor(({rows}, {cols}), "float32", align=16{layout})')
+        if self.scalar:
+            self.params.append("n: T.int32")
+
+    def index(self, extent: int) -> str:
+        """An index that nearly always is inside and tells threads apart."""
+        r = self.rng
+        if r.random() < 0.04:
+            return super().index(extent)
+        shared = extent <= 2 * self.block and extent < self.total
+        base, size = ("tid", self.block) if shared or self.grid == 1 else ("gid", self.total)
+        kinds = ["plain", "plain", "reverse", "rotate"]
+        if size & (size - 1) == 0 and size > 1:
+            kinds += ["xor", "and"]
+        if extent >= size + 4:
+            kinds.append("shift")
+        if extent >= 2 * size:
+            kinds += ["double", "loop"]
+        kind = r.choice(kinds)
+        if kind == "reverse":
+            return f"{size - 1} - {base}"
+        if kind == "rotate":
+            return f"({base} + {r.choice([1, 2, 3, size - 1])}) % {size}"
+        if kind == "xor":
+            return f"{base} ^ {r.choice([1, size - 1, size // 2])}"
+        if kind == "and":
+            return f"({base} + {r.choice([1, 5])}) & {size - 1}"
+        if kind == "shift":
+            return f"{base} + {r.choice([1, 2, 4])}"
+        if kind == "double":
+            return f"{base} * 2 + {r.choice([0, 1])}"
+        if kind == "loop" and self.loops and self.loops[-1][1] <= 2:
+            return f"{self.loops[-1][0]} * {size} + {base}"
+        return base
+
+    def initialise(self, k: int, words: int, repeats: int) -> None:
+        """Always called: registers start with values."""
+        super().initialise(k, words, repeats)
+
+    def build(self) -> Made:
+        """As a program, with registers initialised and a barrier after each shared access."""
+        made = super().build()
+        return made
+
+    def statement(self, nesting: int) -> None:
+        """Mostly transfers; barriers only where all threads come by."""
+        r = self.rng
+        kind = r.random()
+        if kind < 0.15 and nesting > 0:
+            name = f"i{next(self.names)}"
+            extent = r.choice([1, 2, 2, 3])
+            text = "n" if self.scalar and r.random() < 0.3 else str(extent)
+            self.emit(f"for {name} in T.serial({text}):")
+            self.nested([(name, 9 if text == "n" else extent)], nesting)
+        elif kind < 0.25 and nesting > 0:
+            self.emit(f"if {self.guard()}:")
+            self.divergent = True
+            self.nested([], nesting)
+            self.divergent = False
+        elif kind < 0.35:
+            self.emit("T.cuda.cta_sync()" if not self.divergent else "pass")
+        elif kind < 0.5:
+            self.careful_element()
+        elif kind < 0.6:
+            self.move()
+        else:
+            self.careful_transfer()
+
+    divergent = False
+    owner: dict[str, str]
+
+    def row(self, array: Array) -> str:
+        """One way of indexing each array for the whole kernel most of the time: reads and writes then agree."""
+        rows: dict[str, str] = self.__dict__.setdefault("owner", {})
+        if array.name not in rows or self.rng.random() < 0.12:
+            text = self.index(array.rows)
+            if "i" in text.replace("tid", "").replace("gid", ""):
+                return text
+            rows.setdefault(array.name, text)
+            return text
+        return rows[array.name]
+
+    def careful_element(self) -> None:
+        """A scalar access inside."""
+        r = self.rng
+        array = r.choice(self.arrays)
+        at = f"{array.name}[{self.row(array)}, {r.randrange(array.cols)}]"
+        register, words = r.choice(self.registers)
+        slot = f"{register}[{r.randrange(words)}]" if words > 0 else f"{register}[{r.choice([0, 1])}, {r.randrange(-words)}]"
+        self.emit(r.choice([f"{at} = 1.0", f"{at} = {slot}", f"{slot} = {at}"]))
+        if array.scope == "shared" and not self.divergent:
+            self.emit("T.cuda.cta_sync()")
+
+    def careful_transfer(self) -> None:
+        """A vector access inside."""
+        r = self.rng
+        register, words = r.choice(self.registers)
+        array = r.choice(self.arrays)
+        width = abs(words)
+        load = r.random() < 0.55
+        vec = "" if width == 1 else f".v{width}"
+        row = self.row(array)
+        if words < 0:
+            if array.cols < 2 * width:
+                return
+            memory = f"{array.name}.sub[{row}, {array.cols - 2 * width}:{array.cols}].view(2, {width})"
+        elif width > array.cols:
+            return
+        else:
+            start = r.randrange(0, array.cols - width + 1, width)
+            memory = f"{array.name}.sub[{row}, {start}:{start + width}]"
+        operands = f"{register}, {memory}" if load else f"{memory}, {register}"
+        self.emit(
+            f'T.cuda.tile.apply(T.ptx["{"ld" if load else "st"}.{array.scope}{vec}.b32"], {operands}{self.predicate(load)})'
+        )
+        if array.scope == "shared" and not self.divergent:
+            self.emit("T.cuda.cta_sync()")
+
+
 def make(seed: int) -> Made:
-    """The kernel with this number."""
+    """The kernel with this number; odd ones are mostly right, even ones mostly wrong."""
     rng = random.Random(seed)
-    return Cooperative(rng).build() if rng.random() < 0.12 else Program(rng).build()
+    if rng.random() < 0.12:
+        return Cooperative(rng).build()
+    return Careful(rng).build() if seed % 2 else Program(rng).build()

@@ -1,0 +1,58 @@
+"""Statements that can never run: nothing was proved about them, and the prover says so."""
+
+from ptxspec import T
+
+M = T.dim("M")
+
+EXPECT = {
+    "contradiction": ("P103", "n > 5", "n < 3"),
+    "empty_grid": ("P112", "nothing runs", "the grid has 0 blocks"),
+    "empty_loop": ("P103", "loop i"),
+    "empty_array": ("P103", "M == 0"),
+    "dead_branch": ("P103", "tid >= 64"),
+    "false_predicate": ("P104", "tid > 63"),
+}
+
+
+@T.function
+def contradiction(A: T.Tensor((64,), "float32"), n: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    T.assume(n > 5)
+    T.assume(n < 3)
+    A[T.cuda.thread_idx("x")] = 1.0
+
+
+@T.function
+def empty_grid(A: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=0, block=64))
+    A[T.cuda.block_idx("x") + T.cuda.thread_idx("x")] = 1.0
+
+
+@T.function
+def empty_loop(A: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=1))
+    for i in T.serial(5, 5):
+        A[i] = 1.0
+
+
+@T.function
+def empty_array(A: T.Tensor((M,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=M, block=1))
+    T.assume(M == 0)
+    A[T.cuda.block_idx("x")] = 1.0
+
+
+@T.function
+def dead_branch(A: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    if tid >= 64:
+        A[tid] = 1.0
+
+
+@T.function
+def false_predicate(A: T.Tensor((64, 4), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    r = T.alloc_local((4,), "float32")
+    T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], r, A.sub[tid, :], pred=tid > 63)
