@@ -34,7 +34,8 @@ class Plan:
     """What is asked. ``grid``: ``lines`` lines of each mnemonic under every setting of every toolkit (floors).
 
     ``sample``: the same under a spread of settings. ``exhaustive``: every form that some assembler takes, and all its
-    one-slot neighbours. ``operands``: opcodes that the target has, with operands changed; these ``lint`` predicts.
+    one-slot neighbours. ``operands``: right opcodes with operands changed, of the
+    mnemonics that the database has completely; these ``lint`` predicts.
     """
 
     kind: Kind
@@ -87,12 +88,14 @@ class Result:
 def units(plan: Plan) -> list[Unit]:
     """The work of a plan, for the toolkits that this machine has."""
     out: list[Unit] = []
+    # Lint leaves operands alone where a mnemonic has forms that the database lacks, so there is nothing to compare.
+    names = [name for name in plan.mnemonics if plan.kind != "operands" or registry.complete(name)]
     for toolkit in toolkits(plan.toolkits):
         known = grid(toolkit)
         chosen = known if plan.kind == "grid" else spread(toolkit)
         if plan.settings:
             chosen = [setting for setting in known if setting in plan.settings]
-        out += [Unit(toolkit, setting, name) for setting in chosen for name in plan.mnemonics]
+        out += [Unit(toolkit, setting, name) for setting in chosen for name in names]
     return out
 
 

@@ -44,7 +44,7 @@ def test_the_floors_agree_under_every_version_and_target() -> None:
 
 @needs_ptxas
 def test_lint_agrees_with_every_assembler_on_operands() -> None:
-    result = run(Plan("operands", registry.mnemonics(), 3, SEED + 3))
+    result = run(Plan("operands", registry.mnemonics(), 12, SEED + 3))
     assert not result.disagreements, summary(result)
 
 
