@@ -11,6 +11,7 @@ from ptxspec.lang.ir import Buffer, Kernel
 from .arrays import ArrayView
 from .checks import Bound, HostChecks
 from .emit import Module, Parameter, emit
+from .fastpath import FastPath, current_stream
 
 if TYPE_CHECKING:
     import numpy
@@ -40,6 +41,11 @@ class Executable:
         self.simulated = simulated
         self.last_run: RunResult | None = None
         self._checks = HostChecks(module, None if report is None else report.premises)
+        premises = None if report is None else report.premises
+        align = {p.source: max(p.align, premises.alignments.get(p.source.name, 1) if premises else 1)
+                 for p in module.params if isinstance(p.source, Buffer)}
+        self._fast = FastPath(module.kernel, self._checks.written, align,
+                              [condition for _, condition in premises.launch] if premises else [])
         self._cubin: Cubin | None = None
         self._loaded: dict[int, DeviceKernel] = {}
         self._prepared: dict[tuple[int, tuple[int, int, int]], PreparedLaunch] = {}
@@ -83,7 +89,8 @@ class Executable:
     def __call__(self, *arguments: object, stream: object = None, device: Literal["cuda", "sim"] | None = None) -> None:
         """Check every premise, then run.
 
-        Device arrays launch on their GPU and return before the kernel ends; host arrays run in the simulator.
+        Device arrays launch on their GPU and return before the kernel ends, without ``stream`` on the stream that their
+        library (torch, cupy) works on now; host arrays run in the simulator.
         ``device="cuda"`` copies host arrays to the GPU and back, ``device="sim"`` insists on the simulator. Raises
         :class:`LaunchError`: R3xx for a premise that does not hold, R2xx for a fault in the simulator.
         """
@@ -91,18 +98,17 @@ class Executable:
             raise LaunchError(Diagnostic("R312", f"device is \"cuda\" or \"sim\", not {device!r}", self.kernel.span))
         if stream is None:
             stream = self.kernel.launch.stream
-        handle: int | None = None
-        if stream is not None:
-            from .device import stream_handle
-            handle = stream_handle(stream)
-        bound = self._checks.bind(arguments, stream=handle)
+        handle = current_stream(arguments) if stream is None else self._handle(stream)
+        if device is None and self._fast.run(arguments, handle):
+            return
+        bound = self._checks.bind(arguments, stream=handle or None)
         if bound.device != "cpu":
             if device == "sim" or self.simulated:
                 raise LaunchError(Diagnostic("R312", "the simulator runs on host arrays, these lie on "
                                              f"{bound.device}", self.kernel.span))
-            self._launch(bound, stream)
+            self._launch(arguments, bound, handle)
         elif device == "cuda":
-            self._copy_and_launch(bound, stream)
+            self._copy_and_launch(bound, handle)
         else:
             self._simulate(bound)
 
@@ -122,17 +128,23 @@ class Executable:
                                  cluster=launch.cluster, dynamic_shared=self.module.shared_dynamic,
                                  line_map=self.module.line_map)
 
-    def _launch(self, bound: Bound, stream: object) -> None:
-        from .device import stream_handle, wait_for
+    def _handle(self, stream: object) -> int:
+        from .device import stream_handle
+        return stream_handle(stream)
+
+    def _launch(self, arguments: tuple[object, ...], bound: Bound, stream: int) -> None:
+        from .device import wait_for
         ordinal = int(bound.device.partition(":")[2] or 0)
         numbers = [v.pointer if isinstance(v, ArrayView) else _bits(p, v)
                    for p, v in zip(self.module.params, bound.values)]
         for value in bound.values:
             if isinstance(value, ArrayView) and value.producer_stream is not None:
-                wait_for(stream_handle(stream), value.producer_stream)
-        self._prepare(ordinal, bound.grid)(numbers, stream)
+                wait_for(stream, value.producer_stream)
+        prepared = self._prepare(ordinal, bound.grid)
+        prepared.launch(numbers, stream)
+        self._fast.learn(arguments, bound, self.module.params, prepared)
 
-    def _copy_and_launch(self, bound: Bound, stream: object) -> None:
+    def _copy_and_launch(self, bound: Bound, stream: int) -> None:
         """Host arrays to the GPU, run, and back: whole byte ranges, so strides stay as they are."""
         import ctypes
 
@@ -155,7 +167,7 @@ class Executable:
                 held.append((buffer, memory, parameter.source in self._checks.written))
                 buffer.copy_in(memory, stream)
                 numbers.append(buffer.pointer + (value.pointer - low))
-            self._prepare(0, bound.grid)(numbers, stream)
+            self._prepare(0, bound.grid).launch(numbers, stream)
             for buffer, memory, written in held:
                 if written:
                     buffer.copy_out(memory, stream)

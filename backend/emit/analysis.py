@@ -99,6 +99,7 @@ class Analysis:
     copied: set[Load] = field(default_factory=set)
     alignment: dict[Buffer, int] = field(default_factory=dict)
     weight: dict[For, int] = field(default_factory=dict)
+    written: frozenset[Buffer] = frozenset()
 
 
 def facts(statement: Statement, memo: dict[int, Facts]) -> Facts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from ptxspec.diagnostics import Note
 from ptxspec.forms.use import OperandUse
@@ -69,6 +70,9 @@ class Applies:
             if placement.split is None:
                 placement.split = self.split(placement, context.static | {*placement.repeats, placement.word})
         fixed = self._fixed(apply, placements)
+        loaded = self._loaded(apply, placements)
+        each = loaded // max(prod(apply.repeat), 1)
+        held = self.slots.pending.holds(apply, loaded)
         env = dict(context.env)
         names = [r.uid for r in repeats]
         for position in product(*map(range, apply.repeat)):
@@ -76,9 +80,17 @@ class Applies:
             after: list[tuple[Register, Buffer, int, int]] = []
             operands = [fixed[k] if k in fixed else self._place(placements[k], env, after)
                         for k in range(len(use.operands))]
+            if held and not after:
+                self.slots.pending.hold(apply, operands, each)
+                continue
             context.form(use.mnemonic, use.slots, operands, guard)
             for whole, buffer, byte, bits in after:
                 self._give_back(whole, buffer, byte, bits, guard)
+
+    def _loaded(self, apply: Apply, placements: dict[int, Placement]) -> int:
+        """32-bit registers that all repeats together write."""
+        return sum(prod(apply.repeat) * p.words * max(BITS[p.view.dtype], 32) // 32 for p in placements.values()
+                   if p.use is not None and p.use.role == "out" and self.elements.in_registers(p.view))
 
     def offset(self, placement: Placement) -> Poly:
         """Byte offset of a word of the operand."""

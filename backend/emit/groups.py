@@ -45,11 +45,9 @@ class Coordinates:
         if name == "tx":
             return self.linear
         if name in ("cbx", "cby", "cbz"):
-            axis = name[-1]
-            return ix.index(self.hardware(f"cluster_ctaid.{axis}", self._cluster["xyz".index(axis)] - 1))
-        if name in ("cta", "cluster", "cluster_cta", "ctaid_in_cluster"):
-            total = self._cluster[0] * self._cluster[1] * self._cluster[2]
-            return ix.index(self.hardware("cluster_ctarank", total - 1))
+            axis = name[-1]   # clusters tile the grid, so the place in a cluster follows from the block's
+            block = ix.index(self.hardware(f"ctaid.{axis}", (1 << 31) - 2))
+            return ix.floormod(block, self._cluster["xyz".index(axis)])
         if name in ("bx", "by", "bz"):
             return ix.index(self.hardware(f"ctaid.{name[-1]}", (1 << 31) - 2))
         raise KeyError(name)

@@ -12,6 +12,7 @@ from ptxspec.ptx.operand import Address, Symbol
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Poly, Var
 
+from ..facts import written_parameters
 from . import header
 from .analysis import (
     Analysis,
@@ -100,6 +101,7 @@ class _Emission:
         slot_widths(kernel, analysis)
         alignments(kernel, analysis)
         weigh(kernel.body, analysis)
+        analysis.written = written_parameters(kernel)
         self.analysis = analysis
         placements = self._placements()
         mark_unrolled(kernel, analysis, {
@@ -115,6 +117,7 @@ class _Emission:
         self._bind_parameters()
         self._bind_memory()
         self.statements.run(self.kernel.body)
+        self.statements.pending.flush()
         self.context.span = None
         self.context.instr("ret", ())
 

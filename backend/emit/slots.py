@@ -13,14 +13,16 @@ from ptxspec.lang.ir import Buffer
 from ptxspec.ptx.operand import Guard, Register, Vector
 
 from .context import Context, integer
+from .pending import Pending
 from .types import slot_class
 
 
 class Slots:
     """Slot registers of every register tensor, made on first use."""
 
-    def __init__(self, context: Context, slot_bits: dict[Buffer, int]) -> None:
+    def __init__(self, context: Context, slot_bits: dict[Buffer, int], pending: Pending) -> None:
         self.context = context
+        self.pending = pending
         self.slot_bits = slot_bits
         self._registers: dict[tuple[Buffer, int], Register] = {}
 
@@ -30,6 +32,8 @@ class Slots:
         found = self._registers.get(key)
         if found is None:
             found = self._registers[key] = self.context.registers.fresh(slot_class(self.slot_bits[buffer]))
+        else:
+            self.pending.need(found)
         return found
 
     def span(self, buffer: Buffer, byte: int, bits: int) -> list[Register]:

@@ -18,6 +18,7 @@ from .context import Context, integer
 from .elements import Elements
 from .indices import Indices
 from .machine import machine_bounds
+from .pending import Pending
 from .scalars import Scalars
 from .scopes import Scope, Value
 from .slots import Slots
@@ -45,7 +46,8 @@ class Statements:
         self.indices = Indices(context, self.scalars)
         self.scalars.indices = self.indices
         self.addresses = Addresses(context, self.indices)
-        self.slots = Slots(context, analysis.slot_bits)
+        self.pending = Pending(context, analysis.written)
+        self.slots = Slots(context, analysis.slot_bits, self.pending)
         self.elements = Elements(context, self.scalars, self.addresses, self.slots, analysis.addressable)
         self.applies = Applies(context, self.scalars, self.addresses, self.slots, self.elements)
 
@@ -136,6 +138,7 @@ class Statements:
 
     def _loop(self, loop: For, start: Expr, stop: Expr, step: Expr) -> None:
         context, scalars = self.context, self.scalars
+        self.pending.flush()
         # Before the test for an empty loop: what is computed here may be reused after the loop.
         pre = context.scope.block.nested()
         number = context.labels.fresh()
@@ -153,6 +156,7 @@ class Statements:
         with context.inside(Scope("loop", context.scope, body, pre)):
             context.define(loop.var, counter)
             self.run(loop.body)
+            self.pending.flush()
             context.span = loop.span
             self._advance(loop, counter, stop, step, end, stride, again, done)
         context.label(done)
@@ -186,6 +190,7 @@ class Statements:
             with context.inside(Scope("inline", context.scope, context.scope.block)):
                 self.run(branch.then if condition.value else branch.orelse)
             return
+        self.pending.flush()
         number = context.labels.fresh()
         other, done = f"L{number}_else", f"L{number}_end"
         negated = isinstance(condition, Op) and condition.name == "lnot"
@@ -206,11 +211,13 @@ class Statements:
         block: Block = context.scope.block.nested()
         with context.inside(Scope("branch", context.scope, block)):
             self.run(statements)
+            self.pending.flush()
 
     # -- barriers ------------------------------------------------------------------------------------------------
 
     def _barrier(self, barrier: Barrier) -> None:
         context = self.context
+        self.pending.flush()
         if barrier.kind == "cta":
             context.instr("bar.sync", (integer(0),))
         elif barrier.kind == "warp":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-
 from ptxspec.backend.emit import Module, emit
 from ptxspec.backend.simulate import PointerArgument, ScalarArgument, simulate
+
 from ptxspec.lang import ir
 
 

@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from build import block_id, buffer, kernel, tid, whole
+from ptxspec.backend.assemble import assemble
 from run import run
 
-from ptxspec.backend.assemble import assemble
+from build import block_id, buffer, kernel, tid, whole
 from ptxspec.diagnostics import KernelError
 from ptxspec.lang import ir
 from ptxspec.scalar import typed

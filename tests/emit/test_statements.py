@@ -6,11 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from build import apply, buffer, kernel, row, tid, whole
-from run import run
-
 from ptxspec.backend.assemble import assemble
 from ptxspec.backend.emit import emit
+from run import run
+
+from build import apply, buffer, kernel, row, tid, whole
 from ptxspec.diagnostics import EmitError
 from ptxspec.lang import ir
 from ptxspec.layout import S, TileLayout
@@ -281,3 +281,30 @@ def test_form_that_the_target_lacks_is_refused_on_the_kernels_line() -> None:
     assert caught.value.code == "E100"
     assert caught.value.diagnostics[0].span == SPAN
     assert "ld.global.v8.b32" in emit(kernel([a], [wide], block=1, buffers=[r]), "sm_100").ptx
+
+
+def gather(count: int, *, in_place: bool) -> ir.Kernel:
+    """Load ``count`` vectors into registers, then write each element plus one."""
+    a = buffer("A", (count, 4))
+    out = a if in_place else buffer("O", (count, 4))
+    r = buffer("R", (count, 4), scope="local")
+    i, j = Var("i", "int32", "loop", 0, count - 1), Var("j", "int32", "loop", 0, 3)
+    read, value = load(whole(r), i, j)
+    body = loop(i, 0, count, loop(j, 0, 4, read, ir.Store(whole(out), (i, j), typed.binary("add", value, 1.0), SPAN)))
+    return kernel([a] if in_place else [a, out],
+                  [apply("ld.global.v4.b32", whole(r), whole(a), repeat=(count,)), body], block=1, buffers=[r])
+
+
+@pytest.mark.parametrize(("count", "in_place", "batches"), [(40, False, 1), (100, False, 4), (100, True, 1)])
+def test_loads_beyond_the_register_file_come_in_batches(count: int, in_place: bool, batches: int) -> None:
+    """Held back only where a plain load reads an array that the kernel never writes."""
+    data = np.random.default_rng(5).standard_normal((count, 4)).astype(np.float32)
+    want = data + np.float32(1)
+    out = np.zeros_like(data)
+    module = run(gather(count, in_place=in_place), {"A": data, "O": out})
+    np.testing.assert_array_equal(data if in_place else out, want)
+    order = "".join(re.findall(r"(ld|st)\.global", module.ptx)).replace("ld", "L").replace("st", "s")
+    assert order.count("L") == count
+    assert len(re.findall("L+", order)) == batches
+    used = assemble(module.ptx, "sm_90").resources[0]
+    assert (used.spill_stores == 0) == (batches > 1 or count < 60)

@@ -91,7 +91,7 @@ def test_empty_arrays_launch_nothing() -> None:
 
 
 def test_layout_is_the_storage_or_the_strides() -> None:
-    """A dense array is the storage that the layout describes; an array whose strides are the layout's is taken as it is."""
+    """A dense array is the storage that the layout describes; one whose strides are the layout's is taken as it is."""
     exe = ptxspec.compile(transposed_in, target="sm_90")
     out = np.zeros((8, 4), np.float32)
     logical = np.arange(32, dtype=np.float32).reshape(4, 8).T

@@ -21,7 +21,8 @@ def test_strided_load_with_the_documents_host_code() -> None:
     np.testing.assert_array_equal(out.numpy(), x)
     assert compiled.report is not None
     assert compiled.report.verdict == "proved"
-    loads = re.findall(r"ld\.global\.v4\.b32 \{(%r\d+), (%r\d+), (%r\d+), (%r\d+)\}, \[%rd\d+(?:\+\d+)?\];", compiled.ptx)
+    four = r"\{(%r\d+), (%r\d+), (%r\d+), (%r\d+)\}"
+    loads = re.findall(rf"ld\.global\.v4\.b32 {four}, \[%rd\d+(?:\+\d+)?\];", compiled.ptx)
     assert len(loads) == 105
     assert len({register for load in loads for register in load}) == 420
     assert not re.search(r"^\s+mov\.b32 %r\d+, %r\d+;", compiled.ptx, re.M)

@@ -1,0 +1,191 @@
+"""A launch that was checked before: what depends on types, shapes and strides is remembered, addresses are compared.
+
+The first call with new shapes goes through every check; it leaves a plan under the signatures of its arguments. A later
+call with equal signatures compares what can still differ: the alignment of each address, the overlap of written memory,
+the range of scalars. It then costs one driver call and a few dictionary look-ups.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ptxspec.lang.ir import Assume, Buffer, Kernel
+from ptxspec.scalar.expr import BOOL, Expr, Var, int_range, is_float, is_integer, variables
+
+from .arrays import ArrayView, quick
+from .facts import statements
+
+if TYPE_CHECKING:
+    from .checks import Bound
+    from .device import PreparedLaunch
+    from .emit import Parameter
+
+MOST_PLANS = 1024
+
+_Extent = tuple[int, int, int]   # argument, first byte and end relative to its address
+_Passed = Callable[[int | float | bool], int | float | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """``layout`` says for each parameter of the module which argument it is (>= 0), or the constant it gets."""
+
+    launch: Callable[[Sequence[int | float | bool], int], None]
+    arguments: tuple[int, ...]
+    constants: tuple[int | float | bool, ...]
+    aligned: tuple[tuple[int, int], ...]
+    apart: tuple[tuple[_Extent, _Extent], ...]
+
+
+class FastPath:
+    """Plans of one executable. ``align`` gives the bytes that each array parameter's address is a multiple of."""
+
+    def __init__(self, kernel: Kernel, written: frozenset[Buffer], align: dict[Buffer, int],
+                 conditions: Sequence[Expr]) -> None:
+        self._params = kernel.params
+        self._written = written
+        self._align = align
+        deciding = _deciding(kernel, conditions)
+        # For each argument: None for an array, else whether the plan depends on the value, and its allowed range.
+        self._scalars: tuple[tuple[bool, int | None, int | None] | None, ...] = tuple(
+            None if isinstance(p, Buffer) else (p in deciding, *_range(p)) for p in kernel.params)
+        self._travels: tuple[bool, ...] = tuple(
+            isinstance(p, Var) and p.dtype == "bfloat16" for p in kernel.params)
+        self._possible = not any(self._travels)
+        self._plans: dict[object, Plan] = {}
+
+    def run(self, arguments: Sequence[object], stream: int) -> bool:
+        """Launch on ``stream`` if these arguments were seen before and still fit; False asks for the full way."""
+        key, numbers = self._signature(arguments)
+        plan = self._plans.get(key) if key is not None else None
+        if plan is None:
+            return False
+        for index, size in plan.aligned:
+            if numbers[index] % size:
+                return False
+        for (a, low_a, high_a), (b, low_b, high_b) in plan.apart:
+            if numbers[a] + low_a < numbers[b] + high_b and numbers[b] + low_b < numbers[a] + high_a:
+                return False
+        plan.launch([numbers[k] if k >= 0 else plan.constants[-k - 1] for k in plan.arguments], stream)
+        return True
+
+    def learn(self, arguments: Sequence[object], bound: Bound, params: Sequence[Parameter],
+              launch: PreparedLaunch) -> None:
+        """Remember a call that passed every check."""
+        key, _ = self._signature(arguments)
+        if key is None:
+            return
+        index = {p: k for k, p in enumerate(self._params)}
+        order: list[int] = []
+        constants: list[int | float | bool] = []
+        extents: dict[Buffer, _Extent] = {}
+        aligned: list[tuple[int, int]] = []
+        for parameter, value in zip(params, bound.values):
+            source = parameter.source
+            if source in index:
+                order.append(index[source])
+            else:
+                assert not isinstance(value, ArrayView)
+                constants.append(value)
+                order.append(-len(constants))
+            if isinstance(value, ArrayView) and isinstance(source, Buffer) and value.size:
+                low, high = value.byte_range
+                extents[source] = (index[source], low - value.pointer, high - value.pointer)
+                if self._align.get(source, 1) > 1:
+                    aligned.append((index[source], self._align[source]))
+        held = list(extents)
+        apart = tuple((extents[a], extents[b]) for k, a in enumerate(held) for b in held[k + 1:]
+                      if a in self._written or b in self._written)
+        if len(self._plans) >= MOST_PLANS:   # a program with ever new sizes must not fill the memory
+            self._plans.clear()
+        self._plans[key] = Plan(launch.launch, tuple(order), tuple(constants), tuple(aligned), apart)
+
+    def _signature(self, arguments: Sequence[object]) -> tuple[object, list[int | float | bool]]:
+        """What a plan depends on, and the number to pass for each argument; key None where the quick look fails."""
+        numbers: list[int | float | bool] = []
+        key: list[object] = []
+        if len(arguments) != len(self._scalars) or not self._possible:
+            return None, numbers
+        for argument, scalar in zip(arguments, self._scalars):
+            if scalar is None:
+                seen = quick(argument)
+                if seen is None:
+                    return None, numbers
+                key.append(seen[0])
+                numbers.append(seen[1])
+                continue
+            decides, low, high = scalar
+            kind = type(argument)
+            if kind is int and low is not None and high is not None:
+                assert isinstance(argument, int)
+                if not low <= argument <= high:
+                    return None, numbers
+            elif not (low is None and (kind is float or kind is int)) and not (kind is bool and high == 1):
+                return None, numbers
+            assert isinstance(argument, (int, float))
+            if decides:
+                key.append(argument)
+            numbers.append(argument)
+        return tuple(key), numbers
+
+
+def _deciding(kernel: Kernel, conditions: Sequence[Expr]) -> frozenset[Var]:
+    """Scalars that take part in the grid, in assumptions or in launch conditions."""
+    found: set[Var] = set()
+    for expr in (*kernel.launch.grid, *conditions, *(s.condition for s in statements(kernel.body)
+                                                     if isinstance(s, Assume))):
+        found |= set(variables(expr))
+    return frozenset(found)
+
+
+def _range(variable: Var) -> tuple[int | None, int | None]:
+    """Allowed values of an integer or bool parameter; None for floats and for what only the full way takes."""
+    if is_float(variable.dtype):
+        return None, None
+    if variable.dtype == BOOL:
+        return 0, 1
+    low, high = int_range(variable.dtype if is_integer(variable.dtype) else "int64")
+    return (low if variable.lo is None else max(low, variable.lo),
+            high if variable.hi is None else min(high, variable.hi))
+
+
+def current_stream(arguments: Sequence[object]) -> int:
+    """The stream that the library of the first device array works on now: launches without a stream join it."""
+    for argument in arguments:
+        kind = type(argument)
+        try:
+            ask = _STREAMS[kind]
+        except KeyError:
+            ask = _STREAMS[kind] = _stream_of(kind)
+        if ask is not None:
+            handle = ask(argument)
+            if handle is not None:
+                return handle
+    return 0
+
+
+def _stream_of(kind: type) -> Callable[[object], int | None] | None:
+    library = kind.__module__.partition(".")[0]
+    if library == "torch":
+        torch = sys.modules["torch"]
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+
+        def of_torch(tensor: object) -> int | None:
+            device = getattr(tensor, "device", None)
+            if device is None or device.type != "cuda":
+                return None
+            # The raw form is what compilers on top of torch use; the public one makes an object first.
+            return int(raw(device.index)) if raw is not None else int(torch.cuda.current_stream(device).cuda_stream)
+        return of_torch
+    if library == "cupy":
+        current = sys.modules["cupy"].cuda.get_current_stream
+        return lambda _: int(current().ptr)
+    return None
+
+
+_STREAMS: dict[type, Callable[[object], int | None] | None] = {}
+
+__all__ = ["FastPath", "current_stream"]
