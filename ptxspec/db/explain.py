@@ -1,4 +1,4 @@
-"""Why a spelling is refused, by the solver: the smallest set of the user's words and of rules that cannot stand together.
+"""Why a spelling is refused, by the solver: the smallest set of words and rules that cannot stand together.
 
 The words that are written are kept; words that are not written are free. Either something can be added to make the
 spelling legal (``completions``), or some of the words exclude each other: an unsat core over words, rules and floors
@@ -17,7 +17,7 @@ from ptxspec.db.link import LinkedForm, LinkedInstruction, link
 from ptxspec.db.load import Specs, read
 from ptxspec.diagnostics import Diagnostic, Note, Span
 from ptxspec.forms.parse import parse, words_of
-from ptxspec.forms.target import machine
+from ptxspec.forms.target import machine, text
 
 MOST_COMPLETIONS = 3
 
@@ -61,17 +61,20 @@ def _linked() -> tuple[Specs, dict[str, LinkedInstruction]]:
 
 
 def explain(opcode: str, sm: str = "sm_90", ptx: str | None = None) -> tuple[Conflict, ...]:
-    """One conflict for each form that knows all the words; empty for a legal opcode, and for one whose words are not all
-    known (the checker's message says it then)."""
+    """One conflict for each form that knows all the words; empty for a legal opcode, and for one whose words are not
+    all known (the checker's message says it then)."""
     parsed = parse(opcode)
     if parsed.table is None or parsed.code:
         return ()
     specs, linked = _linked()
-    instruction = linked[parsed.table.mnemonic]
+    instruction = linked.get(parsed.table.mnemonic)
+    if instruction is None:  # from PTXSPEC_TABLES: its specs are not here
+        return ()
     words = words_of(parsed.table, parsed.mask)
     out: list[Conflict] = []
     for form in instruction.forms:
-        known = all(value in (form.slot(slot).values if form.slot(slot) else ()) for slot, value in words)  # type: ignore[union-attr]
+        own = {(slot.name, value) for slot in form.spec.slots for value in slot.values}
+        known = own.issuperset(words)
         if form.spec.documented and known:
             conflict = _Question(instruction, specs, form, words, sm, ptx).answer()
             if conflict is None:
@@ -113,7 +116,7 @@ class _Question:
             if spec.until:
                 needs.append(space.ptx < space.version(spec.until))
             only = f", on {' '.join(spec.only)} only" if spec.only else ""
-            sentence = f"needs PTX {spec.ptx} and sm_{spec.sm}{only}; here it is PTX {here.ptx // 10}.{here.ptx % 10} and {here.name}"
+            sentence = f"needs PTX {spec.ptx} and sm_{spec.sm}{only}; here it is PTX {text(here.ptx)} and {here.name}"
             self.assume(
                 f"floor {i}",
                 z3.Implies(space.logic(floor.when, form), z3.And(*needs)),
