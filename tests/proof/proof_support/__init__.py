@@ -1,0 +1,1 @@
+"""What the proof tests share: a brute-force judge and a generator of random kernels."""

@@ -1,0 +1,89 @@
+"""A second opinion: the goals that Z3 and the normaliser decide, given to cvc5 as SMT-LIB."""
+
+from __future__ import annotations
+
+import pytest
+import z3
+from ptxspec.diagnostics import KernelError
+from ptxspec.proof.defined import Defined
+from ptxspec.proof.encode import Encoder, Unsupported
+from ptxspec.proof.facts import Context
+from ptxspec.proof.goals import local_drafts
+from ptxspec.proof.solver import Session, order
+from ptxspec.proof.threads import concurrent_drafts
+from ptxspec.proof.walk import Walker
+from ptxspec.scalar.expr import BOOL, Const, Expr
+from proof_support import generator
+from test_corpus import CASES
+
+cvc5 = pytest.importorskip("cvc5")
+
+
+def smt_text(claim: Expr, context: Context) -> str | None:
+    """The negated goal under its facts as SMT-LIB; None where something has no encoding."""
+    encoder = Encoder()
+    try:
+        terms = [encoder.boolean(f.condition) for f in context] + [z3.Not(encoder.boolean(claim))]
+    except Unsupported:
+        return None
+    for var in order(claim, context.facts()):
+        if var.dtype == BOOL or var in encoder.terms:
+            terms.extend(encoder.bounds(var))
+    solver = z3.SimpleSolver()
+    solver.add(*encoder.definitions)
+    solver.add(*terms)
+    return "(set-logic ALL)\n" + solver.to_smt2()
+
+
+def ask(text: str) -> str:
+    """cvc5's answer, within a resource limit."""
+    solver = cvc5.Solver()
+    solver.setOption("rlimit", "200000")
+    parser = cvc5.InputParser(solver)
+    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "goal")
+    symbols = parser.getSymbolManager()
+    answer = ""
+    while True:
+        command = parser.nextCommand()
+        if command.isNull():
+            return answer
+        answer = str(command.invoke(solver, symbols)).strip() or answer
+
+
+def goals(kernel: object) -> list[tuple[Expr, Context]]:
+    """Every claim of a kernel that is no constant."""
+    walker = Walker(kernel)  # type: ignore[arg-type]
+    drafts = local_drafts(walker.nodes, walker.threads, {}) + concurrent_drafts(walker) + Defined().run(walker.nodes)
+    items = {(i.claim, i.context): None for d in drafts for i in d.items if not i.unknown}
+    return [(c, f) for c, f in items if not isinstance(c, Const)]
+
+
+def compare(kernel: object) -> int:
+    """Give every goal to both; contradictions fail."""
+    session = Session(rlimit=2_000_000)
+    compared = 0
+    for claim, context in goals(kernel):
+        ours = session.decide(claim, context).verdict
+        text = smt_text(claim, context)
+        if text is None or ours == "unknown":
+            continue
+        theirs = ask(text)
+        if theirs in ("sat", "unsat"):
+            compared += 1
+            assert (ours == "proved") == (theirs == "unsat"), f"{claim}: {ours}, but cvc5 says {theirs}\n{text}"
+    return compared
+
+
+def test_the_corpus_gets_the_same_answers() -> None:
+    total = sum(compare(case[2].kernel()) for case in CASES)
+    assert total > 100
+
+
+@pytest.mark.parametrize("start", [0, 20])
+def test_random_kernels_get_the_same_answers(start: int) -> None:
+    for seed in range(start, start + 20):
+        try:
+            kernel = generator.make(seed).trace()
+        except KernelError:
+            continue
+        compare(kernel)
