@@ -12,8 +12,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 fine, 1 violated, 2 usage, 3 unknown. Never a traceback."""
     from ptxspec.cli.app import build, usage_errors
     from ptxspec.diagnostics import PtxspecError, UsageError
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        status = build()(list(arguments) if arguments is not None else None, standalone_mode=False, prog_name="ptxspec")
+        status = build(words)(words, standalone_mode=False, prog_name="ptxspec")
         return status if isinstance(status, int) else FINE
     except usage_errors() as error:
         command = getattr(getattr(error, "ctx", None), "command_path", "ptxspec")

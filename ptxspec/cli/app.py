@@ -1,27 +1,15 @@
-"""The sub-commands, put together."""
+"""The sub-commands, put together; only the one that is asked for is loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from ptxspec.cli import (
-    certify,
-    check,
-    doctor,
-    emit,
-    explain,
-    export,
-    forms,
-    generate,
-    layout,
-    lint,
-    prove,
-    select,
-    show,
-)
+COMMANDS = ("check", "forms", "show", "select", "lint", "prove", "emit", "layout", "explain", "certify", "generate",
+            "export", "doctor")
 
 
 def _version(value: bool) -> None:
@@ -36,16 +24,21 @@ def _root(version: Annotated[bool, typer.Option("--version", callback=_version, 
     """PTX instruction forms: query, lint, prove, emit."""
 
 
-def build() -> Callable[..., object]:
-    """The root command, called with arguments and ``standalone_mode=False``."""
+def build(arguments: Sequence[str]) -> Callable[..., object]:
+    """The root command for ``arguments``, called with them and ``standalone_mode=False``."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode=None,
                       pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
     app.callback()(_root)
-    for module in (check, forms, show, select, lint, prove, emit, explain, generate, export, doctor):
-        app.command(module.NAME)(module.command)
-    app.command(certify.NAME, context_settings={"allow_extra_args": True, "ignore_unknown_options": True,
-                                                "help_option_names": []})(certify.command)
-    app.add_typer(layout.app, name="layout")
+    named = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    for name in COMMANDS if named is None else (named,):
+        module = import_module(f"ptxspec.cli.{name}")
+        if name == "layout":
+            app.add_typer(module.app, name=name)
+        elif name == "certify":   # it reads its own arguments
+            app.command(name, context_settings={"allow_extra_args": True, "ignore_unknown_options": True,
+                                                "help_option_names": []})(module.command)
+        else:
+            app.command(name)(module.command)
     return typer.main.get_command(app)
 
 

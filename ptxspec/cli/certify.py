@@ -6,8 +6,6 @@ import typer
 
 from ptxspec.cli.common import finish
 
-NAME = "certify"
-
 
 def command(context: typer.Context) -> None:
     """Compare the database with every assembler on this machine; `ptxspec certify --help` lists its own commands."""

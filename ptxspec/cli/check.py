@@ -13,24 +13,29 @@ from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, Ptx, Sm, Toolkit, 
 if TYPE_CHECKING:
     from ptxspec.forms.verdict import FormVerdict
 
-NAME = "check"
-
 
 def command(
     opcodes: Annotated[list[str], typer.Argument(metavar="OPCODE...|-", help="Opcodes; - reads one a line.")],
     sm: Sm = "sm_90", ptx: Ptx = None, toolkit: Toolkit = None, json: Json = False,
 ) -> None:
-    """Judge opcodes for a target. Exit status 1 when one is not legal, 3 when a mnemonic is not in the database."""
+    """Judge opcodes for a target. Exit status 1 when one is not legal, 3 when a mnemonic is not in the database.
+
+    A list read from standard input gets one line each; name the opcode, or ask for --json, to see why.
+    """
     from ptxspec.forms.check import check_many
     worst = FINE
+    bulk = "-" in opcodes and not json
     verdicts = check_many(_lines(opcodes), sm=sm, ptx=ptx, toolkit=toolkit)
 
     def text() -> Iterator[str]:
         nonlocal worst
         for verdict in verdicts:
-            if not verdict.legal and worst != VIOLATED:
+            if verdict.legal:
+                yield line(verdict.to_json()) if json else _legal(verdict)
+                continue
+            if worst != VIOLATED:
                 worst = UNKNOWN if verdict.code == "F002" else VIOLATED
-            yield line(verdict.to_json()) if json else _plain(verdict)
+            yield line(verdict.to_json()) if json else _short(verdict) if bulk else _whole(verdict)
     put_all(text())
     finish(worst)
 
@@ -46,10 +51,18 @@ def _lines(opcodes: list[str]) -> Iterator[str]:
                 yield row
 
 
-def _plain(verdict: FormVerdict) -> str:
-    if verdict.legal:
-        return f"{verdict.opcode}: legal" if verdict.ptxas else \
-            f"{verdict.opcode}: legal, but the assembler {_does(verdict)}"
+def _legal(verdict: FormVerdict) -> str:
+    text = f"{verdict.opcode}: legal"
+    return text if verdict.ptxas else f"{text}, but the assembler {_does(verdict)}"
+
+
+def _short(verdict: FormVerdict) -> str:
+    """One line for long lists: the explanation of one opcode costs more than judging a hundred."""
+    said = "" if verdict.ptxas.value == "reject" else f", the assembler {_does(verdict)}"
+    return f"{verdict.opcode}: not legal [{verdict.code}]{said}"
+
+
+def _whole(verdict: FormVerdict) -> str:
     diagnostic = verdict.diagnostic
     assert diagnostic is not None
     tail = "" if verdict.ptxas.value == "reject" else f"\n  = fact: the assembler {_does(verdict)}"

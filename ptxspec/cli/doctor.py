@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
 
 from ptxspec.cli.common import FINE, VIOLATED, Json, finish, line, put
-
-NAME = "doctor"
 
 
 def command(json: Json = False) -> None:
@@ -22,6 +18,9 @@ def command(json: Json = False) -> None:
 
 
 def _findings() -> Iterator[tuple[str, str, str]]:
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
     from ptxspec import __version__
     yield "ptxspec", "ok", __version__
     yield "python", "ok", f"{platform.python_version()} on {platform.system()} {platform.machine()}"

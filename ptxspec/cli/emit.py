@@ -8,8 +8,6 @@ import typer
 
 from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Ptx, finish, put, usage, write_bytes
 
-NAME = "emit"
-
 
 def command(
     place: Annotated[str, typer.Argument(metavar="FILE.py:KERNEL")],

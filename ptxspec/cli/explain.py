@@ -10,8 +10,6 @@ import typer
 
 from ptxspec.cli.common import FINE, finish, put, usage
 
-NAME = "explain"
-
 
 def command(
     code: Annotated[str | None, typer.Argument(metavar="CODE", help="A code, such as P102; none: list all.")] = None,

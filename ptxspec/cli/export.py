@@ -8,8 +8,6 @@ import typer
 
 from ptxspec.cli.common import FINE, finish, put, usage
 
-NAME = "export"
-
 
 def command(
     format_: Annotated[str, typer.Option("--format", metavar="json", help="Output format.")] = "json",

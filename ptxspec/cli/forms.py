@@ -9,8 +9,6 @@ import typer
 
 from ptxspec.cli.common import FINE, VIOLATED, Json, Ptx, Sm, finish, line, put, put_all, usage
 
-NAME = "forms"
-
 
 def command(
     mnemonic: Annotated[str, typer.Argument(help="A mnemonic, such as ld.")],

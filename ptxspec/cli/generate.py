@@ -9,8 +9,6 @@ import typer
 
 from ptxspec.cli.common import FINE, VIOLATED, finish, put, usage
 
-NAME = "generate"
-
 
 def command(
     check: Annotated[bool, typer.Option("--check", help="Change nothing; status 1 if a file is out of date.")] = False,

@@ -12,7 +12,6 @@ from ptxspec.cli.common import FINE, Json, finish, line, put, put_all, usage
 if TYPE_CHECKING:
     from ptxspec.layout import Layout
 
-NAME = "layout"
 app = typer.Typer(no_args_is_help=True, help="Look at layouts.", rich_markup_mode=None)
 MOST = 4096
 

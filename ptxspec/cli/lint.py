@@ -8,8 +8,6 @@ import typer
 
 from ptxspec.cli.common import FINE, VIOLATED, Json, Ptx, Toolkit, finish, line, put, put_all, read_text
 
-NAME = "lint"
-
 
 def command(
     files: Annotated[list[str], typer.Argument(metavar="FILE.ptx...|-")],

@@ -8,8 +8,6 @@ import typer
 
 from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, finish, line, put, write_bytes
 
-NAME = "prove"
-
 
 def command(
     place: Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]")],

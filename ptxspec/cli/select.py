@@ -8,8 +8,6 @@ import typer
 
 from ptxspec.cli.common import FINE, VIOLATED, Json, Ptx, Sm, Toolkit, finish, line, put
 
-NAME = "select"
-
 
 def command(
     op: Annotated[str, typer.Option("--op", metavar="load|store", help="What the access does.")],

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ptxspec.forms.table import Table
     from ptxspec.forms.use import FormUse
 
-NAME = "show"
-
 
 def command(
     what: Annotated[str, typer.Argument(metavar="MNEMONIC|OPCODE")],
