@@ -12,11 +12,12 @@ import json
 import random
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal, TextIO
 
-from ptxspec.forms import registry
+from ptxspec.forms import check, registry
 
 from .compare import Disagreement, Tally, compare
 from .draw import Case, case, neighbours, random_cases
@@ -25,7 +26,7 @@ from .host import Setting
 from .operands import operand_cases
 from .settings import grid, spread, toolkits
 
-Kind = Literal["grid", "sample", "exhaustive", "operands"]
+Kind = Literal["grid", "sample", "exhaustive", "operands", "entry"]
 _CHUNK = 40_000
 
 
@@ -35,7 +36,8 @@ class Plan:
 
     ``sample``: the same under a spread of settings. ``exhaustive``: every form that some assembler takes, and all its
     one-slot neighbours. ``operands``: right opcodes with operands changed, of the
-    mnemonics that the database has completely; these ``lint`` predicts.
+    mnemonics that the database has completely; these ``lint`` predicts. ``entry``: forms that the front end takes, in
+    a kernel, where code is generated for them.
     """
 
     kind: Kind
@@ -95,6 +97,8 @@ def units(plan: Plan) -> list[Unit]:
         chosen = known if plan.kind == "grid" else spread(toolkit)
         if plan.settings:
             chosen = [setting for setting in known if setting in plan.settings]
+        if plan.kind == "entry":
+            chosen = [replace(setting, context="entry") for setting in chosen]
         out += [Unit(toolkit, setting, name) for setting in chosen for name in names]
     return out
 
@@ -151,6 +155,12 @@ def _cases(plan: Plan, unit: Unit) -> Iterator[Case]:
     if plan.kind == "operands":
         yield from operand_cases(unit.mnemonic, unit.setting, plan.lines, source)
         return
+    if plan.kind == "entry":
+        drawn = random_cases(unit.mnemonic, 6 * plan.lines, source)
+        sm, ptx = unit.setting.target, unit.setting.version
+        fine = (one for one in drawn if check(one.opcode, sm=sm, ptx=ptx, toolkit=unit.toolkit).ptxas)
+        yield from islice(fine, plan.lines)
+        return
     if plan.kind != "exhaustive":
         yield from random_cases(unit.mnemonic, plan.lines, source)
         return
@@ -161,9 +171,9 @@ def _cases(plan: Plan, unit: Unit) -> Iterator[Case]:
             for near in (mask, *neighbours(form, mask)):
                 if near not in seen:
                     seen.add(near)
-                    drawn = case(table, form, near)
-                    if drawn is not None:
-                        yield drawn
+                    written = case(table, form, near)
+                    if written is not None:
+                        yield written
 
 
 def _chunks(cases: Iterator[Case]) -> Iterator[Sequence[Case]]:

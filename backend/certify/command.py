@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ptxspec certify", description=__doc__)
-    parser.add_argument("kind", choices=["sample", "grid", "exhaustive", "operands"], help="how instructions are drawn")
+    kinds = ["sample", "grid", "exhaustive", "operands", "entry"]
+    parser.add_argument("kind", choices=kinds, help="how instructions are drawn")
     parser.add_argument("--mnemonic", action="append", default=[], help="only these mnemonics (default: all)")
     parser.add_argument("--toolkit", action="append", default=[], help="only these toolkits, as 13.0")
     parser.add_argument("--setting", action="append", default=[], metavar="PTX:TARGET", help="only these, as 9.0:sm_90")

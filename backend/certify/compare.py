@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from ptxspec.forms import check
+from ptxspec.forms.parse import parse
 from ptxspec.ptx.lint import lint
 
 from ..assemble import Toolchain
@@ -98,12 +99,28 @@ def compare(
 
 
 def by_check(toolkit: str, setting: Setting, cases: Sequence[Case]) -> list[Prediction]:
-    """Each opcode judged by itself."""
+    """Each opcode judged by itself; in a kernel, with the findings that concern kernels only."""
     out: list[Prediction] = []
     for case in cases:
         verdict = check(case.opcode, sm=setting.target, ptx=setting.ptx, toolkit=toolkit)
+        if setting.context == "entry" and verdict.ptxas.value == "accept":
+            out.append(Prediction(_in_entry(toolkit, case.opcode), verdict.legal, verdict.code))
+            continue
         out.append(Prediction(verdict.ptxas.value, verdict.legal, verdict.code))
     return out
+
+
+def _in_entry(toolkit: str, opcode: str) -> str:
+    parsed = parse(opcode)
+    assert parsed.table is not None
+    for form in parsed.table.forms:
+        if parsed.mask & ~form.allowed:
+            continue
+        for finding in form.findings:
+            if finding.context == "entry" and toolkit in finding.toolkits:
+                if finding.when is None or finding.when(parsed.mask):
+                    return finding.outcome
+    return "accept"
 
 
 def _rules(toolkit: str, setting: Setting, case: Case) -> tuple[str, ...]:

@@ -76,6 +76,10 @@ def _batch(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[Labe
         return [*_batch(tool, setting, before), Label("reject", said), *_batch(tool, setting, after)]
     if not found and outcome.status != "ok":
         return _nowhere(tool, setting, lines, elsewhere)
+    if found and setting.context == "entry":
+        # Code is generated only for a module without errors, so what passed the parser is asked again by itself.
+        passed = iter(_batch(tool, setting, [line for index, line in enumerate(lines) if index not in found]))
+        return [Label("reject", found[index]) if index in found else next(passed) for index in range(len(lines))]
     return [Label("reject", found[index]) if index in found else ACCEPTED for index in range(len(lines))]
 
 

@@ -93,6 +93,8 @@ def _question(plan: Plan) -> str:
             return f"{plan.lines} lines of each mnemonic under a spread of PTX versions and targets."
         case "operands":
             return f"{plan.lines} lines of each mnemonic with operands changed, under a spread of versions and targets."
+        case "entry":
+            return f"{plan.lines} lines of each mnemonic that the front end takes, in a kernel: code is generated."
         case "exhaustive":
             return "Every form that some assembler takes, and every spelling one qualifier away from one."
 

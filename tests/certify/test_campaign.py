@@ -50,6 +50,13 @@ def test_lint_agrees_with_every_assembler_on_operands() -> None:
 
 @needs_ptxas
 @pytest.mark.slow
+def test_code_is_generated_in_kernels_as_predicted() -> None:
+    result = run(Plan("entry", registry.mnemonics(), 6, SEED + 5))
+    assert not result.disagreements, summary(result)
+
+
+@needs_ptxas
+@pytest.mark.slow
 def test_lint_agrees_about_loads_and_stores_on_a_larger_sample() -> None:
     result = run(Plan("operands", ("ld", "ldu", "mov", "st"), 60, SEED + 4))
     assert not result.disagreements, summary(result)

@@ -99,6 +99,21 @@ def test_an_error_without_a_line_is_traced_to_its_line(tmp_path: Path) -> None:
     assert [one.answer for one in labels] == ["accept", "accept", "reject", "accept"]
 
 
+def test_in_a_kernel_code_is_generated_for_what_the_parser_took(tmp_path: Path) -> None:
+    # As ptxas does: errors are reported first, and only a module without any reaches code generation, which crashes.
+    body = (
+        'n=0; bad=; while read -r text; do n=$((n+1)); case $text in wrong*) bad=1;'
+        ' echo "ptxas module.ptx, line $n; error   : no" >&2;; esac; done <"$file"; [ -n "$bad" ] && exit 255;'
+        ' grep -q "^deep" "$file" && kill -SEGV $$; exit 0'
+    )
+    tool = stand_in(tmp_path, body)
+    lines = ["fine;", "wrong;", "deep;", "fine;", "wrong;", "fine;"]
+    entry = Setting((8, 0), "sm_80", "entry")
+    answers = [one.answer for one in label(tool, entry, lines)]
+    assert answers == ["accept", "reject", "crash", "accept", "reject", "accept"]
+    assert [one.answer for one in label(tool, SETTING, lines)].count("crash") == 0
+
+
 def test_the_module_puts_each_instruction_on_its_line() -> None:
     text = module(SETTING, ["first;", "", "third;"]).splitlines()
     start = text.index("first;")
