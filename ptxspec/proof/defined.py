@@ -7,6 +7,8 @@ a thread's own storage, under which conditions it holds a value.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ptxspec.lang import ir
@@ -15,15 +17,14 @@ from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.numeric import NotNumeric, points
 from ptxspec.proof.registers import MAX_POINTS, Values, rows_of, slots_of
+from ptxspec.proof.state import Guards, State, at, either, meet, picks, under, without
 from ptxspec.proof.tree import Access, Branch, Claimed, Loop, Node, Registers, Step
-from ptxspec.scalar.evaluate import substitute
-from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show, variables
+from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show
 
 #: Iterations of one loop that are interpreted one by one before the analysis treats it as a whole.
 MAX_TRIPS = 1 << 12
-
-Guards = frozenset[Expr] | None  # None: always; a set: under any of these conditions
-State = dict[tuple[ir.Buffer, int], Guards]
+#: Loops this short are always interpreted iteration by iteration.
+FEW_TRIPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,9 @@ class Defined:
     def __init__(self) -> None:
         self.drafts: dict[tuple[ir.Statement, int], Draft] = {}
         self.state: State = {}
+        self.tied: list[Fact] = []  # iterations being interpreted one by one
+        self.written: list[set[tuple[ir.Buffer, int]]] = []  # what the bodies of loops write, while that is collected
+        self.unsure: list[set[tuple[ir.Buffer, int]]] = []  # written in loops that are interpreted all at once
         self.fuzzy: set[tuple[ir.Buffer, int]] = set()  # bytes of which a loop made us know less than the truth
 
     def run(self, nodes: tuple[Node, ...]) -> list[Draft]:
@@ -59,13 +63,13 @@ class Defined:
             elif isinstance(node, Loop):
                 self._loop(node, values, path)
             elif isinstance(node, Claimed):
-                path = (*path, _at(node.statement.condition, values))
+                path = (*path, at(node.statement.condition, values))
 
     # -- one statement ----------------------------------------------------------------------------------------
 
     def _step(self, step: Step, values: Values, path: tuple[Expr, ...]) -> None:
         apply = step.statement if isinstance(step.statement, ir.Apply) else None
-        pred = _at(apply.pred, values) if apply is not None and apply.pred is not None else None
+        pred = at(apply.pred, values) if apply is not None and apply.pred is not None else None
         here = path if pred is None else (*path, pred)
         touched = [*step.registers, *(_as_registers(a) for a in step.memory if a.buffer.scope == "local")]
         for registers in touched:
@@ -147,29 +151,40 @@ class Defined:
         for k, condition in enumerate(path):  # substituted copies of conditions in unrolled iterations
             if condition not in known and not isinstance(condition, Const):
                 context = context.extend(Fact(f"path {k}", show(condition), condition, None, "guard"))
-        draft.items.append(
-            Item(
-                claim,
-                context,
-                about,
-                doubt=(f"what a loop leaves in {about.buffer.name} was only approximated") if key in self.fuzzy else "",
-            )
-        )
+        for fact in self.tied:
+            context = context.extend(fact)
+        doubtful = key in self.fuzzy or any(key in keys for keys in self.unsure)
+        reason = f"what a loop leaves in {about.buffer.name} was only approximated" if doubtful else ""
+        draft.items.append(Item(claim, context, about, doubt=reason))
+
+    @contextmanager
+    def _fixed(self, loop: ir.For, condition: Expr) -> Iterator[None]:
+        """Inside, the loop's variable is known."""
+        self.tied.append(Fact(f"iteration of {loop.var.name}", "", condition, loop.span, "thread"))
+        try:
+            yield
+        finally:
+            self.tied.pop()
+
+    def _set(self, key: tuple[ir.Buffer, int], guards: Guards) -> None:
+        self.state[key] = guards
+        if self.written:
+            self.written[-1].add(key)
 
     def _write(self, registers: Registers, values: Values, pred: Expr | None) -> None:
         try:
             rows = slots_of(registers, values)
         except NotNumeric:
-            return  # something is written; nothing can be relied on
-        if isinstance(pred, Const):
-            if not pred.value:
-                return
-            pred = None
-        new: Guards = None if pred is None else frozenset([pred])
+            if pred is not None:  # some register is left undefined where the predicate is false: any of them
+                for key in [k for k in self.state if k[0] is registers.buffer]:
+                    self._set(key, under(self.state[key], pred))
+                    self.fuzzy.add(key)
+            return
+        new: Guards = None if pred is None or pred == formula.TRUE else frozenset([pred]) - {formula.FALSE}
         for _, row in rows:
             for slot in row:
                 for byte in range(slot, slot + registers.word_bytes):
-                    self.state[(registers.buffer, byte)] = new
+                    self._set((registers.buffer, byte), new)
 
     def _keep(
         self, registers: Registers, values: Values, pred: Expr | None, outside: Context, path: tuple[Expr, ...]
@@ -198,7 +213,7 @@ class Defined:
                             key,
                             Unwritten(registers.buffer, byte, word, repeat, tuple(guards)),
                         )
-                        self.state[key] = None if pred is None else guards | {pred}
+                        self._set(key, None if pred is None else guards | {pred})
 
     def _stay(self, registers: Registers, values: Values, pred: Expr | None) -> None:
         try:
@@ -210,48 +225,61 @@ class Defined:
                 for byte in range(slot, slot + registers.word_bytes):
                     key = (registers.buffer, byte)
                     old = self.state.get(key, frozenset())
-                    self.state[key] = None if pred is None or old is None else old | {pred}
+                    self._set(key, None if pred is None or old is None else old | {pred})
 
     # -- control flow -----------------------------------------------------------------------------------------
 
     def _branch(self, node: Branch, values: Values, path: tuple[Expr, ...]) -> None:
-        condition = _at(node.statement.condition, values)
+        condition = at(node.statement.condition, values)
+        if isinstance(condition, Const):
+            self._block(node.then if condition.value else node.orelse, values, path)
+            return
         other = formula.negate(condition)
         before = dict(self.state)
         self._block(node.then, values, (*path, condition))
         then = self.state
         self.state = before
         self._block(node.orelse, values, (*path, other))
-        self.state = _either(condition, then, self.state)
+        self.state = either(condition, then, self.state)
 
     def _loop(self, node: Loop, values: Values, path: tuple[Expr, ...]) -> None:
         statement = node.statement
         trips = self._trips(statement, values)
-        if trips is not None and _picks(node.body, statement.var):
+        if trips is not None and (len(trips) <= FEW_TRIPS or picks(node.body, statement.var)):
             if self._reads_only(node, values):
                 return
             for value in trips:
-                self._block(node.body, {**values, statement.var: value}, path)
+                with self._fixed(statement, formula.eq(statement.var, value)):
+                    self._block(node.body, {**values, statement.var: value}, path)
                 # A value read in one iteration is another value in the next: guards on it end here.
-                self.state = {k: _without(g, node) for k, g in self.state.items()}
+                self.state = {k: without(g, node) for k, g in self.state.items()}
             return
         before = dict(self.state)
-        entry = dict(self.state)
+        # The first iteration is interpreted as it is: what it reads too early is no approximation.
+        self.written.append(set())
+        with self._fixed(statement, Op("eq", (statement.var, statement.start), BOOL)):
+            self._block(node.body, values, path)
+        mine = self.written.pop()
+        if self.written:
+            self.written[-1] |= mine
+        entry = dict(before)
+        self.unsure.append(mine)
         while True:  # what is known at the head only shrinks, so this ends
             self.state = dict(entry)
             self._block(node.body, values, path)
-            after = {k: _without(g, node) for k, g in self.state.items()}
+            after = {k: without(g, node) for k, g in self.state.items()}
+            joined = {k: g for k, g in meet(entry, after).items() if g is None or g}
             self.fuzzy.update(k for k, g in self.state.items() if after[k] != g)
-            joined = {k: g for k, g in _meet(entry, after).items() if g is None or g}
+            self.fuzzy.update(k for k in entry if joined.get(k, frozenset()) != entry[k])
             if joined == entry:
                 break
-            self.fuzzy.update(k for k in entry if joined.get(k, frozenset()) != entry[k])
             entry = joined
+        self.unsure.pop()
         if trips is not None and len(trips) > 0:
             self.state = after
         else:
-            runs = _at(Op("lt", (statement.start, statement.stop), BOOL), values)
-            self.state = _either(runs, after, before)
+            runs = at(Op("lt", (statement.start, statement.stop), BOOL), values)
+            self.state = either(runs, after, before)
 
     def _reads_only(self, node: Loop, values: Values) -> bool:
         """The everyday case of a nest that only reads registers which surely hold values: no order to keep."""
@@ -304,7 +332,7 @@ class Defined:
         return True
 
     def _trips(self, loop: ir.For, values: Values) -> range | None:
-        parts = [_at(e, values) for e in (loop.start, loop.stop, loop.step)]
+        parts = [at(e, values) for e in (loop.start, loop.stop, loop.step)]
         if not all(isinstance(p, Const) for p in parts):
             return None
         start, stop, step = (int(p.value) for p in parts)  # type: ignore[attr-defined]
@@ -333,77 +361,3 @@ def _as_registers(access: Access) -> Registers:
         access.span,
         access.what,
     )
-
-
-def _at(expr: Expr, values: Values) -> Expr:
-    fixed: dict[Expr, Expr | int] = dict(values.items())
-    return substitute(expr, fixed) if fixed else expr
-
-
-def _either(condition: Expr, yes: State, no: State) -> State:
-    """The state after one of two ways was taken."""
-    if isinstance(condition, Const):
-        return yes if condition.value else no
-    merged: State = {}
-    other = formula.negate(condition)
-    for key in yes.keys() | no.keys():
-        a, b = yes.get(key, frozenset()), no.get(key, frozenset())
-        merged[key] = a if a == b else _under(a, condition) | _under(b, other)
-    return merged
-
-
-def _picks(nodes: tuple[Node, ...], var: Var) -> bool:
-    """True when ``var`` chooses registers somewhere under ``nodes``, or decides which are written."""
-    for node in nodes:
-        if isinstance(node, Step):
-            touched = [r.slots for r in node.registers]
-            touched += [a.words for a in node.memory if a.buffer.scope == "local"]
-            if any(var in variables(s) for slots in touched for s in slots):
-                return True
-        elif isinstance(node, Branch):
-            inner = _picks(node.then, var) or _picks(node.orelse, var)
-            if inner:
-                return True
-        elif isinstance(node, Loop) and _picks(node.body, var):
-            return True
-    return False
-
-
-def _under(guards: Guards, condition: Expr) -> frozenset[Expr]:
-    if guards is None:
-        return frozenset([condition])
-    return frozenset(formula.conj([condition, g]) for g in guards)
-
-
-def _meet(a: State, b: State) -> State:
-    result: State = {}
-    for key in a.keys() & b.keys():
-        x, y = a[key], b[key]
-        result[key] = y if x is None else x if y is None else x & y
-    return result
-
-
-def _without(guards: Guards, loop: Loop) -> Guards:
-    """Guards that mention the loop's variable or values read inside say nothing once the iteration is over."""
-    if guards is None:
-        return None
-    inner = _bound_inside(loop)
-    return frozenset(g for g in guards if not inner & set(variables(g)))
-
-
-def _bound_inside(loop: Loop) -> set[Var]:
-    found: set[Var] = {loop.statement.var}
-
-    def visit(nodes: tuple[Node, ...]) -> None:
-        for node in nodes:
-            if isinstance(node, Step) and isinstance(node.statement, ir.Load):
-                found.add(node.statement.result)
-            elif isinstance(node, Branch):
-                visit(node.then)
-                visit(node.orelse)
-            elif isinstance(node, Loop):
-                found.add(node.statement.var)
-                visit(node.body)
-
-    visit(loop.body)
-    return found

@@ -2,25 +2,33 @@
 
 Barriers are met by all threads together (that is the obligation ``convergent``), so two threads are never more
 than one barrier interval apart. A pair of accesses can overlap in time exactly when the kernel's control flow has a
-path from one to the other without a barrier; loops that hold barriers are run in step, and a barrier-free way round such a
-loop connects one iteration with the next.
+path from one to the other without a barrier; loops that hold barriers are run in step, and a barrier-free way round
+such a loop connects one iteration with the next.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
 
+from ptxspec.proof import formula, normalise
 from ptxspec.proof.tree import Access, Branch, Claimed, Loop, Node, Step, Sync, has_barrier
+from ptxspec.scalar.expr import BOOL, Expr, Op
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Occurrence:
-    """An access with the loops around it; ``first``/``last``: it is in that iteration of those loops."""
+    """An access with the loops around it.
+
+    ``first``/``last``: it is in that iteration of those loops (by depth). ``passing``: what must hold for a way without
+    a barrier between it and the border of the stretch of code it is looked at from.
+    """
 
     access: Access
     loops: tuple[Loop, ...]
     first: frozenset[int] = frozenset()
     last: frozenset[int] = frozenset()
+    passing: Expr = formula.TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +47,30 @@ class Pair:
 
 @dataclass(eq=False, slots=True)
 class Region:
-    """What a stretch of code looks like from outside: accesses before its first and after its last barrier."""
+    """What a stretch of code looks like from outside: accesses before its first and after its last barrier, and the
+    condition under which one gets through it without a barrier."""
 
     before: list[Occurrence]
     behind: list[Occurrence]
     everything: list[Occurrence]
-    through: bool
+    through: Expr
+
+
+def passed(items: list[Occurrence], condition: Expr) -> list[Occurrence]:
+    """The same accesses, seen past code that is barrier-free under ``condition``."""
+    if condition == formula.FALSE:
+        return []
+    if condition == formula.TRUE:
+        return items
+    return [replace(o, passing=formula.conj((o.passing, condition))) for o in items]
 
 
 @dataclass(eq=False, slots=True)
 class Intervals:
-    """Collects ``pairs`` for barriers of the given kinds."""
+    """Collects ``pairs`` of the accesses in ``keep`` for barriers of the given kinds."""
 
     kinds: frozenset[str]
+    keep: Set[Access]
     pairs: list[Pair] = field(default_factory=list)
 
     def run(self, nodes: tuple[Node, ...]) -> list[Pair]:
@@ -62,56 +81,57 @@ class Intervals:
     def _emit(self, left: list[Occurrence], right: list[Occurrence], depth: int, after: Loop | None = None) -> None:
         for one in left:
             for two in right:
-                self.pairs.append(Pair(one, two, depth, after))
+                if one.access.buffer is two.access.buffer:
+                    self.pairs.append(Pair(one, two, depth, after))
 
     def _all_pairs(self, items: list[Occurrence], depth: int) -> None:
         for k, one in enumerate(items):
-            for two in items[k:]:
-                self.pairs.append(Pair(one, two, depth, None))
+            self._emit([one], items[k:], depth)
 
     def _sequence(self, nodes: tuple[Node, ...], loops: tuple[Loop, ...]) -> Region:
         before: list[Occurrence] = []
         open_end: list[Occurrence] = []
         everything: list[Occurrence] = []
-        through = True
+        through: Expr = formula.TRUE
         for node in nodes:
             region = self._node(node, loops)
             self._emit(open_end, region.before, len(loops))
-            if through:
-                before += region.before
-            open_end = open_end + region.behind if region.through else list(region.behind)
+            before += passed(region.before, through)
+            open_end = passed(open_end, region.through) + region.behind
             everything += region.everything
-            through = through and region.through
+            through = formula.conj((through, region.through))
         return Region(before, open_end, everything, through)
 
     def _node(self, node: Node, loops: tuple[Loop, ...]) -> Region:
         if isinstance(node, Sync):
-            return Region([], [], [], node.statement.kind not in self.kinds)
+            return Region([], [], [], formula.truth(node.statement.kind not in self.kinds))
         if isinstance(node, Claimed):
-            return Region([], [], [], True)
+            return Region([], [], [], formula.TRUE)
         if isinstance(node, Step) or not has_barrier((node,), self.kinds):
-            items = gather(node, loops)
+            items = [o for o in gather(node, loops) if o.access in self.keep]
             self._all_pairs(items, len(loops))
-            return Region(items, items, items, True)
+            return Region(items, items, items, formula.TRUE)
         if isinstance(node, Branch):
             yes, no = self._sequence(node.then, loops), self._sequence(node.orelse, loops)
-            return Region(
-                yes.before + no.before,
-                yes.behind + no.behind,
-                yes.everything + no.everything,
-                yes.through or no.through,
+            condition = node.statement.condition
+            through = formula.disj(
+                (formula.conj((condition, yes.through)), formula.conj((formula.negate(condition), no.through)))
             )
+            return Region(yes.before + no.before, yes.behind + no.behind, yes.everything + no.everything, through)
         assert isinstance(node, Loop)
         depth = len(loops)
         body = self._sequence(node.body, (*loops, node))
-        if body.through:
+        if body.through != formula.FALSE:
             # Some way round the loop meets no barrier: any two iterations may overlap.
-            self._all_pairs(body.everything, depth)
-            return Region(body.everything, body.everything, body.everything, True)
+            free = [replace(o, passing=formula.TRUE) for o in body.everything]
+            self._all_pairs(free, depth)
+            return Region(free, free, free, formula.TRUE)
         self._emit(body.behind, body.before, depth, node)
-        first = [Occurrence(o.access, o.loops, o.first | {depth}, o.last) for o in body.before]
-        last = [Occurrence(o.access, o.loops, o.first, o.last | {depth}) for o in body.behind]
-        return Region(first, last, body.everything, True)  # the loop may not run at all
+        first = [replace(o, first=o.first | {depth}) for o in body.before]
+        last = [replace(o, last=o.last | {depth}) for o in body.behind]
+        runs = Op("lt", (node.statement.start, node.statement.stop), BOOL)
+        empty = formula.FALSE if normalise.proved(runs, node.context) else formula.negate(runs)
+        return Region(first, last, body.everything, empty)
 
 
 def gather(node: Node, loops: tuple[Loop, ...]) -> list[Occurrence]:

@@ -8,9 +8,9 @@ from ptxspec.lang import ir
 from ptxspec.proof import formula
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
-from ptxspec.proof.injective import separates
+from ptxspec.proof.injective import separate_parts, separates
 from ptxspec.proof.intervals import Intervals, Occurrence, Pair, gather
-from ptxspec.proof.tree import Access, Loop, Node, Sync
+from ptxspec.proof.tree import Access, Loop, Node, Sync, has_barrier
 from ptxspec.proof.twin import Source, Twin, sources
 from ptxspec.proof.walk import Walker
 from ptxspec.scalar import index as ix
@@ -67,28 +67,37 @@ def clashes(
 ) -> list[tuple[Clash, Context, Expr]]:
     """The pairs that the quick injectivity test cannot tell apart, as claims."""
     found: list[tuple[Clash, Context, Expr]] = []
+    accesses = [o.access for o in everything]
     if walker.threads.count > 1:
-        warps = _has_warp_barrier(nodes)
-        for pair in Intervals(BLOCK_BARRIERS).run(nodes):
+        keep = _doubtful(accesses, walker, loads, one_block=True)
+        warps = has_barrier(nodes, frozenset({"warp"}))
+        for pair in Intervals(BLOCK_BARRIERS, keep).run(nodes):
             if _matters(pair.one.access, pair.two.access):
                 found += _pair(walker, pair, loads, one_block=True, warp=False if warps else None)
         if warps:
-            for pair in Intervals(WARP_BARRIERS).run(nodes):
+            for pair in Intervals(WARP_BARRIERS, keep).run(nodes):
                 if _matters(pair.one.access, pair.two.access):
                     found += _pair(walker, pair, loads, one_block=True, warp=True)
     if any(v.lo != v.hi for v in walker.threads.ctaid):
-        shared_free = [o for o in everything if o.access.buffer.scope == "global"]
-        for k, one in enumerate(shared_free):
-            for two in shared_free[k:]:
+        keep = _doubtful([a for a in accesses if a.buffer.scope == "global"], walker, loads, one_block=False)
+        between = [o for o in everything if o.access in keep]
+        for k, one in enumerate(between):
+            for two in between[k:]:
                 if _matters(one.access, two.access):
                     found += _pair(walker, Pair(one, two, 0, None), loads, one_block=False, warp=None)
     return found
 
 
-def _has_warp_barrier(nodes: tuple[Node, ...]) -> bool:
-    from ptxspec.proof.tree import has_barrier
-
-    return has_barrier(nodes, frozenset({"warp"}))
+def _doubtful(accesses: list[Access], walker: Walker, loads: dict[Var, Source], *, one_block: bool) -> set[Access]:
+    """The accesses that the digits of their addresses alone do not keep apart from other threads'."""
+    by_buffer: dict[ir.Buffer, list[Access]] = {}
+    for access in accesses:
+        by_buffer.setdefault(access.buffer, []).append(access)
+    twin = Twin(walker.threads, loads, (), one_block)
+    keep: set[Access] = set()
+    for same in by_buffer.values():
+        keep |= set(same) - separate_parts(same, twin, walker.threads)
+    return keep
 
 
 def _matters(one: Access, two: Access) -> bool:
@@ -104,7 +113,7 @@ def _pair(
     one, two = pair.one.access, pair.two.access
     in_step = pair.one.loops[: pair.depth] if one_block else ()
     twin = Twin(walker.threads, loads, in_step, one_block)
-    if separates(one, two, twin, walker.threads):
+    if separates((one, two), twin, walker.threads):
         return []
     first, second = one.words[0], ix.index(twin.rename(two.words[0]))
     more: list[Fact] = [twin.differ(ordered=one is two and pair.after is None)]
@@ -133,6 +142,9 @@ def _relations(pair: Pair, twin: Twin) -> list[Fact]:
         if fixed and twin.uniform(again.start) and twin.uniform(again.step):
             facts.append(Fact(f"next iteration of {again.var.name}", "", ahead, again.span, "thread"))
     for occurrence, second in ((pair.one, False), (pair.two, True)):
+        if occurrence.passing != formula.TRUE:
+            passing = twin.rename(occurrence.passing) if second else occurrence.passing
+            facts.append(Fact("no barrier on the way", "", passing, None, "thread"))
         for depth in occurrence.first:
             facts.append(_edge(occurrence.loops[depth], second, twin, first=True))
         for depth in occurrence.last:

@@ -1,6 +1,6 @@
 """Ways out of a failed obligation, each of them proved before it is offered.
 
-A remedy is a small change that a person can make in the kernel: a narrower instruction, a guard, an assumption, padding,
+A remedy is a small change that a person can make: a narrower instruction, a guard, an assumption, padding, a
 a declared alignment, a wider integer type, a barrier. It is tried on the failed claim; only what the prover then proves
 (and what can still happen at all) is shown.
 """
@@ -139,6 +139,7 @@ class Remedies:
 
     def _legal(self, opcode: str) -> bool:
         from ptxspec.forms import check
+
         return bool(check(opcode, sm=self.sm).legal)
 
     # -- bounds and arithmetic --------------------------------------------------------------------------------
@@ -170,24 +171,32 @@ class Remedies:
             if self._holds(item.claim, item.context, needed):
                 return f"T.assume({free[0].name} >= {top + 1})"
         inside = variables(about.index)
-        if inside and all(v.role in _LAUNCH for v in inside) and all(v.role in _LAUNCH for v in variables(about.extent)):
+        if (
+            inside
+            and all(v.role in _LAUNCH for v in inside)
+            and all(v.role in _LAUNCH for v in variables(about.extent))
+        ):
             text = show(about.index)
             if self._holds(item.claim, item.context, item.claim):
                 return (
-                    f"T.assume({text} >= 0)" if item.claim == formula.le(0, about.index)
+                    f"T.assume({text} >= 0)"
+                    if item.claim == formula.le(0, about.index)
                     else f"T.assume({text} < {show(about.extent)})"
                 )
         return ""
 
     def _wrap(self, about: Wrap, item: Item) -> list[str]:
         from ptxspec.proof.explain import wider
+
         kind = wider(about.node.dtype)
         while kind is not None:
             low, high = int_range(kind)
             if self.session.holds(formula.within(about.value, low, high), item.context):
                 first = about.node.args[0]
-                return [f"compute it wider, for example `T.{kind}({show(first)})` in place of `{show(first)}`: "
-                        f"{kind} holds every value (proved)"]
+                return [
+                    f"compute it wider, for example `T.{kind}({show(first)})` in place of `{show(first)}`: "
+                    f"{kind} holds every value (proved)"
+                ]
             kind = wider(kind)
         return []
 
@@ -195,7 +204,7 @@ class Remedies:
 
     def _clash(self, about: Clash) -> list[str]:
         """A barrier in front of the later access, tried on the whole kernel."""
-        if about.across or about.one is about.two and about.pair.after is None:
+        if about.across or (about.one is about.two and about.pair.after is None):
             return []
         later = about.two
         nodes = with_barrier(self.walker.nodes, later.statement, later.context)
@@ -208,15 +217,19 @@ class Remedies:
             if draft.where == later.statement.span and draft.subject == "cta barrier":
                 if not all(not i.unknown and self.session.holds(i.claim, i.context) for i in draft.items):
                     return []
-        return [f"a barrier between them is enough (proved): `T.cuda.cta_sync()` before line {later.statement.span.line}"]
+        return [
+            f"a barrier between them is enough (proved): `T.cuda.cta_sync()` before line {later.statement.span.line}"
+        ]
 
     def _unwritten(self, about: Unwritten) -> list[str]:
         name = about.buffer.name
         if not about.guards:
             return [f"write {name} first, for example with mov and a constant"]
         condition = " or ".join(sorted(f"`{show(g)}`" for g in about.guards))
-        return [f"{name} is written only where {condition}: read it there only, or give it a value before "
-                f"(with preserve_dst=True that value is kept)"]
+        return [
+            f"{name} is written only where {condition}: read it there only, or give it a value before "
+            f"(with preserve_dst=True that value is kept)"
+        ]
 
 
 def narrowed(opcode: str, lanes: int) -> str:
@@ -225,7 +238,7 @@ def narrowed(opcode: str, lanes: int) -> str:
     at = next((k for k, w in enumerate(words) if re.fullmatch(r"v\d+", w)), None)
     if at is None:
         return ""
-    return ".".join([*words[:at], *([f"v{lanes}"] if lanes > 1 else []), *words[at + 1:]])
+    return ".".join([*words[:at], *([f"v{lanes}"] if lanes > 1 else []), *words[at + 1 :]])
 
 
 def for_unknown(reason: str) -> tuple[str, ...]:

@@ -160,10 +160,7 @@ class Walker:
         for axis in apply.group_axes:
             place = self.threads.coordinate(axis)
             group.append(place if place is not None else ix.ZERO)
-        free = tuple(
-            Var(f"repeat {k}", "int32", "repeat", 0, extent - 1) if extent != 1 else None
-            for k, extent in enumerate(apply.repeat)
-        )
+        free = tuple(repeat_var(k, extent) if extent != 1 else None for k, extent in enumerate(apply.repeat))
         repeat: list[Poly] = [ix.ZERO if v is None else ix.index(v) for v in free]
         names = tuple(v for v in free if v is not None)
         reads: list[Access] = []
@@ -222,6 +219,15 @@ class Walker:
 
 
 _words: dict[int, Var] = {}
+_repeats: dict[tuple[int, int], Var] = {}
+
+
+def repeat_var(k: int, extent: int) -> Var:
+    """Repeat axis ``k`` of an instruction. One variable serves all instructions, so that equal addresses look equal."""
+    key = (k, extent)
+    if key not in _repeats:
+        _repeats[key] = Var(f"repeat {k}", "int32", "repeat", 0, extent - 1)
+    return _repeats[key]
 
 
 def word_var(words: int) -> Poly:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from ptxspec.lang.function import KernelFunction
 from ptxspec.proof import prove
 

@@ -8,24 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from proof_support import brute, generator
+
 from ptxspec.diagnostics import KernelError
 from ptxspec.proof import prove
-from proof_support import brute, generator
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 #: (pattern, replacements): every place where a pattern matches gives one mutant for each replacement.
 CHANGES = (
-    (r"^ *T\.cuda\.cta_sync\(\)\n", ("",)),                                       # drop a barrier
-    (r"\.sub\[(tid|gid)\b", (r".sub[\1 + 1", r".sub[\1 // 2")),                   # another row
-    (r"(\d+):(\d+)\]", (lambda m: f"{int(m[1]) + 1}:{int(m[2]) + 1}]",)),         # another column
-    (r"align=16", ("align=4",)),                                                  # a weaker promise
-    (r"< (\d+)", (lambda m: f"< {int(m[1]) + 1}", lambda m: f"<= {m[1]}")),       # an edge
+    (r"^ *T\.cuda\.cta_sync\(\)\n", ("",)),  # drop a barrier
+    (r"\.sub\[(tid|gid)\b", (r".sub[\1 + 1", r".sub[\1 // 2")),  # another row
+    (r"(\d+):(\d+)\]", (lambda m: f"{int(m[1]) + 1}:{int(m[2]) + 1}]",)),  # another column
+    (r"align=16", ("align=4",)),  # a weaker promise
+    (r"< (\d+)", (lambda m: f"< {int(m[1]) + 1}", lambda m: f"<= {m[1]}")),  # an edge
     (r"% (\d+)", (lambda m: f"% {int(m[1]) + 1}", lambda m: f"% {max(1, int(m[1]) // 2)}")),
-    (r", pred=[^,)]*(\)[^,)]*)?", ("",)),                                         # no predicate
-    (r"T\.serial\((\d+)\)", (lambda m: f"T.serial({int(m[1]) + 1})",)),           # one iteration more
-    (r"^ *T\.cuda\.tile\.apply\(T\.ptx\[\"mov[^\n]*\n", ("",)),                   # no initialisation
-    (r"block=(\d+)", (lambda m: f"block={int(m[1]) * 2}",)),                      # more threads
+    (r", pred=[^,)]*(\)[^,)]*)?", ("",)),  # no predicate
+    (r"T\.serial\((\d+)\)", (lambda m: f"T.serial({int(m[1]) + 1})",)),  # one iteration more
+    (r"^ *T\.cuda\.tile\.apply\(T\.ptx\[\"mov[^\n]*\n", ("",)),  # no initialisation
+    (r"block=(\d+)", (lambda m: f"block={int(m[1]) * 2}",)),  # more threads
 )
 
 
@@ -71,7 +72,9 @@ def run(sources: list[tuple[str, dict[str, range]]], limit: int) -> dict[str, in
 def example(name: str) -> str:
     """An example with its kernel under the name that the generator's tracer looks for."""
     text = (EXAMPLES / f"{name}.py").read_text()
-    return text.replace(f"def {name}(", "def kernel(", 1).replace("from ptxspec import T\n", "import ptxspec.lang.t as T\n")
+    return text.replace(f"def {name}(", "def kernel(", 1).replace(
+        "from ptxspec import T\n", "import ptxspec.lang.t as T\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["read_next_row", "cta_copy", "strided_load"])

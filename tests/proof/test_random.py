@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from proof_support import brute, generator
+
 from ptxspec.diagnostics import KernelError
 from ptxspec.proof import prove
-from proof_support import brute, generator
 
 
 def disagreement(seed: int) -> str | None:
@@ -14,7 +15,7 @@ def disagreement(seed: int) -> str | None:
     try:
         kernel = made.trace()
     except KernelError:
-        return None                                        # refused by the language: no proof is asked for
+        return None  # refused by the language: no proof is asked for
     truth = brute.Truth(kernel, made.values)
     report = prove(kernel, use_cache=False)
     refuted = {o.name for o in report.obligations if o.verdict == "refuted"}

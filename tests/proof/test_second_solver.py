@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 import z3
+from proof_support import generator
+from test_corpus import CASES
+
 from ptxspec.diagnostics import KernelError
 from ptxspec.proof.defined import Defined
 from ptxspec.proof.encode import Encoder, Unsupported
@@ -13,8 +16,6 @@ from ptxspec.proof.solver import Session, order
 from ptxspec.proof.threads import concurrent_drafts
 from ptxspec.proof.walk import Walker
 from ptxspec.scalar.expr import BOOL, Const, Expr
-from proof_support import generator
-from test_corpus import CASES
 
 cvc5 = pytest.importorskip("cvc5")
 

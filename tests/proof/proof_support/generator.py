@@ -531,7 +531,11 @@ class Careful(Program):
         array = r.choice(self.arrays)
         at = f"{array.name}[{self.row(array)}, {r.randrange(array.cols)}]"
         register, words = r.choice(self.registers)
-        slot = f"{register}[{r.randrange(words)}]" if words > 0 else f"{register}[{r.choice([0, 1])}, {r.randrange(-words)}]"
+        slot = (
+            f"{register}[{r.randrange(words)}]"
+            if words > 0
+            else f"{register}[{r.choice([0, 1])}, {r.randrange(-words)}]"
+        )
         self.emit(r.choice([f"{at} = 1.0", f"{at} = {slot}", f"{slot} = {at}"]))
         if array.scope == "shared" and not self.divergent:
             self.emit("T.cuda.cta_sync()")

@@ -1,0 +1,90 @@
+"""The state of the register analysis: which bytes hold a value, and under which conditions."""
+
+from __future__ import annotations
+
+from ptxspec.lang import ir
+from ptxspec.proof import formula
+from ptxspec.proof.registers import Values
+from ptxspec.proof.tree import Branch, Loop, Node, Step
+from ptxspec.scalar.evaluate import substitute
+from ptxspec.scalar.expr import Const, Expr, Var, variables
+
+Guards = frozenset[Expr] | None  # None: always; a set: under any of these conditions
+State = dict[tuple[ir.Buffer, int], Guards]
+
+
+def at(expr: Expr, values: Values) -> Expr:
+    """``expr`` in the unrolled iteration given by ``values``."""
+    fixed: dict[Expr, Expr | int] = dict(values.items())
+    return substitute(expr, fixed) if fixed else expr
+
+
+def either(condition: Expr, yes: State, no: State) -> State:
+    """The state after one of two ways was taken."""
+    if isinstance(condition, Const):
+        return yes if condition.value else no
+    merged: State = {}
+    other = formula.negate(condition)
+    for key in yes.keys() | no.keys():
+        a, b = yes.get(key, frozenset()), no.get(key, frozenset())
+        merged[key] = a if a == b else under(a, condition) | under(b, other)
+    return merged
+
+
+def picks(nodes: tuple[Node, ...], var: Var) -> bool:
+    """True when ``var`` chooses registers somewhere under ``nodes``, or decides which are written."""
+    for node in nodes:
+        if isinstance(node, Step):
+            touched = [r.slots for r in node.registers]
+            touched += [a.words for a in node.memory if a.buffer.scope == "local"]
+            if any(var in variables(s) for slots in touched for s in slots):
+                return True
+        elif isinstance(node, Branch):
+            inner = picks(node.then, var) or picks(node.orelse, var)
+            if inner:
+                return True
+        elif isinstance(node, Loop) and picks(node.body, var):
+            return True
+    return False
+
+
+def under(guards: Guards, condition: Expr) -> frozenset[Expr]:
+    """Written under one of ``guards``, and only where ``condition`` holds as well."""
+    if guards is None:
+        return frozenset([condition])
+    return frozenset(formula.conj([condition, g]) for g in guards)
+
+
+def meet(a: State, b: State) -> State:
+    """What both states agree on."""
+    result: State = {}
+    for key in a.keys() & b.keys():
+        x, y = a[key], b[key]
+        result[key] = y if x is None else x if y is None else x & y
+    return result
+
+
+def without(guards: Guards, loop: Loop) -> Guards:
+    """Guards that mention the loop's variable or values read inside say nothing once the iteration is over."""
+    if guards is None:
+        return None
+    inner = _bound_inside(loop)
+    return frozenset(g for g in guards if not inner & set(variables(g)))
+
+
+def _bound_inside(loop: Loop) -> set[Var]:
+    found: set[Var] = {loop.statement.var}
+
+    def visit(nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
+            if isinstance(node, Step) and isinstance(node.statement, ir.Load):
+                found.add(node.statement.result)
+            elif isinstance(node, Branch):
+                visit(node.then)
+                visit(node.orelse)
+            elif isinstance(node, Loop):
+                found.add(node.statement.var)
+                visit(node.body)
+
+    visit(loop.body)
+    return found
