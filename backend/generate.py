@@ -18,6 +18,7 @@ from ptxspec.db.load import Specs, packaged, read
 from ptxspec.db.logic import FALSE, TRUE, And, In, Logic, Not, Or, both, either, negate
 from ptxspec.db.tables import HEADER, Renderer, version, vocabulary
 from ptxspec.diagnostics import Diagnostic, Note, SpecError
+from ptxspec.spec.export import Export
 from ptxspec.spec.findings import Findings
 from ptxspec.spec.instruction import Instruction, Slot
 from ptxspec.spec.vocabulary import SpecialRegisters, Targets, Toolkits, Types, Words
@@ -25,6 +26,7 @@ from ptxspec.spec.vocabulary import SpecialRegisters, Targets, Toolkits, Types, 
 SCHEMAS: Mapping[str, type[BaseModel]] = {
     "instruction": Instruction,
     "findings": Findings,
+    "export": Export,
     "types": Types,
     "words": Words,
     "targets": Targets,

@@ -26,9 +26,9 @@ def _decide_1(target, sm, ptx, round, ftz, sat, dtype, atype):
         and sat in ('', 'sat')
         and dtype in ('u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64')
         and atype in ('f16', 'f32', 'f64')
-        and (not (ftz != "") or False or atype == 'f32')  # ftz-f32
+        and (not (ftz != "") or atype == 'f32')  # ftz-f32
         and (ptx >= 10 and sm >= 10)
-        and (not (False or atype == 'f64') or (ptx >= 10 and sm >= 13))
+        and (not (atype == 'f64') or (ptx >= 10 and sm >= 13))
     )
 
 
@@ -40,9 +40,9 @@ def _decide_2(target, sm, ptx, round, ftz, sat, dtype, atype):
         and sat in ('', 'sat')
         and dtype in ('f16', 'f32', 'f64')
         and atype in ('u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64')
-        and (not (ftz != "") or dtype == 'f32' or False)  # ftz-f32
+        and (not (ftz != "") or dtype == 'f32')  # ftz-f32
         and (ptx >= 10 and sm >= 10)
-        and (not (dtype == 'f64' or False) or (ptx >= 10 and sm >= 13))
+        and (not (dtype == 'f64') or (ptx >= 10 and sm >= 13))
     )
 
 
@@ -73,7 +73,7 @@ def _decide_4(target, sm, ptx, round, ftz, dtype, atype):
         and (not (dtype in ('u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64')) or round in ('rni', 'rzi', 'rmi', 'rpi'))  # brain-to-int
         and (not (dtype == 'bf16') or round == "" or round in ('rni', 'rzi', 'rmi', 'rpi'))  # brain-same
         and (not (dtype in ('f16', 'f32', 'f64')) or round == "" or round in ('rn', 'rz', 'rm', 'rp'))  # brain-float
-        and (not (ftz != "") or dtype == 'f32' or False)  # ftz-f32
+        and (not (ftz != "") or dtype == 'f32')  # ftz-f32
         and (ptx >= 10 and sm >= 10)
         and (ptx >= 71 and sm >= 80)
         and (dtype == 'f32' or (ptx >= 78 and sm >= 90))
@@ -89,7 +89,7 @@ def _decide_5(target, sm, ptx, round, ftz, dtype, atype):
         and dtype in ('bf16',)
         and atype in ('u8', 'u16', 'u32', 'u64', 's8', 's16', 's32', 's64', 'f16', 'f32', 'f64')
         and (atype == 'f16' or round != "")  # brain-rounds
-        and (not (ftz != "") or False or atype == 'f32')  # ftz-f32
+        and (not (ftz != "") or atype == 'f32')  # ftz-f32
         and (ptx >= 10 and sm >= 10)
         and (ptx >= 70 and sm >= 80)
         and (atype == 'f32' or (ptx >= 78 and sm >= 90))

@@ -21,7 +21,7 @@ Classes = Mapping[str, tuple[tuple[str, ...], ...]]
 
 @dataclass(frozen=True)
 class FormClasses:
-    """Classes of words for each slot of a form, in spelling order; a slot that may be left out has the class ``("",)``."""
+    """Classes of words for each slot of a form, in spelling order; a slot that may be left out has ``("",)`` too."""
 
     mnemonic: str
     form: str
@@ -75,8 +75,8 @@ def _form(space: Space, form: LinkedForm) -> FormClasses:
 
 
 def _interchangeable(space: Space, words: z3.BoolRef, parts: list[z3.BoolRef], slot: str, a: str, b: str) -> bool:
-    """No rule, floor or finding can tell the two words apart. Such swaps compose, so the first word of a class is enough
-    to compare with."""
+    """No rule, floor or finding can tell the two words apart. Such swaps compose, so the first word of a class is
+    enough to compare with."""
     one, two = space.word[slot, a], space.word[slot, b]
     differs = [part != z3.substitute(part, (one, two), (two, one)) for part in parts]
     return solve(words, z3.Or(*differs)) is None

@@ -244,7 +244,8 @@ class Linker:
                     self.complain("S027", f"the slot `{name}` is never `{token}`", path)
         if slot is None:
             return FALSE
-        return In(name, frozenset(t for t in tokens if t in slot.values), slot.absent in tokens)
+        inside, unwritten = frozenset(t for t in tokens if t in slot.values), slot.absent in tokens
+        return In(name, inside, unwritten) if inside or unwritten else FALSE
 
     def slot(self, name: str, form: Form, scope: tuple[str, ...] | None, path: Path) -> Slot | None:
         """The slot ``name`` of the form, after checking that one of the forms concerned has it."""

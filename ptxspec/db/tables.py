@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from ptxspec.db.link import LinkedForm, LinkedInstruction
 from ptxspec.db.load import Specs
-from ptxspec.db.logic import FALSE, TRUE, And, In, Logic, Not, Or, both, negate, slots_of
+from ptxspec.db.logic import FALSE, TRUE, And, In, Logic, Not, Or, both, negate, sentence, slots_of
 from ptxspec.db.terms import integer, lanes, obligation_fields, step_fields, type_term, word_term
 from ptxspec.spec.instruction import Slot
 
@@ -223,7 +223,9 @@ class Renderer:
         for floor in form.floors:
             f = floor.spec
             until = version(f.until) if f.until else 0
-            numbers = (version(f.ptx), f.sm, self.targets(f.only), until, floor.span.line)
+            values = {s.name: s.values for s in form.spec.slots}
+            text = sentence(floor.when, values, {s.name: s.absent or "" for s in form.spec.slots})
+            numbers = (version(f.ptx), f.sm, self.targets(f.only), until, floor.span.line, text)
             out.append(call("FloorTable", self.holds(floor.when, form), *numbers))
         return out
 

@@ -37,8 +37,10 @@ def lanes(expression: IntExpr | tuple[int, ...], lets: Mapping[str, IntExpr]) ->
     return ("one-of", *expression) if isinstance(expression, tuple) else integer(expression, lets)
 
 
-def type_term(expression: TypeExpr) -> Expression:
-    """A type expression."""
+def type_term(expression: TypeExpr | None) -> Expression:
+    """A type expression; ``""`` for operands without a type."""
+    if expression is None:
+        return ""
     if isinstance(expression, str):
         return expression
     for kind in ("slot", "wide", "part"):

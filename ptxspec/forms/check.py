@@ -119,7 +119,9 @@ class Judgement:
             if f.when is None or f.when(self.parsed.mask):
                 low = f.ptx > self.machine.ptx or f.sm > self.machine.sm
                 if low or (f.only and self.machine.name not in f.only) or (f.until and self.machine.ptx >= f.until):
-                    out.append(Note("rule", f"since PTX {text(f.ptx)} and sm_{f.sm}", Span(table.file, f.line)))
+                    out.append(
+                        Note("rule", f"{f.text}: since PTX {text(f.ptx)} and sm_{f.sm}", Span(table.file, f.line))
+                    )
         return tuple(out)
 
 

@@ -33,7 +33,8 @@ class RuleTable(NamedTuple):
 
 
 class FloorTable(NamedTuple):
-    """One floor; ``only``: indices of targets (empty: all); ``until``: first version without the form (0: none)."""
+    """One floor; ``text``: its condition in words; ``only``: the targets that have it (empty: all from ``sm``);
+    ``until``: the first version without the form (0: none)."""
 
     when: Predicate | None
     ptx: int
@@ -41,6 +42,7 @@ class FloorTable(NamedTuple):
     only: tuple[str, ...]
     until: int
     line: int
+    text: str
 
 
 class FindingTable(NamedTuple):

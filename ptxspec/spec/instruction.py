@@ -53,7 +53,7 @@ class Operand(SpecModel):
     name: Name
     role: Literal["in", "out", "inout"]
     kind: Kind | tuple[Kind, ...]
-    type: TypeExpr = ""
+    type: TypeExpr | None = None
     lanes: IntExpr | tuple[int, ...] = 1
     space: WordExpr = ""
     classes: Classes = "exact"

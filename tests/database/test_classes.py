@@ -38,7 +38,9 @@ def test_representatives_cover_the_product(mnemonic: str) -> None:
 def test_swapped_words_have_the_same_verdict(mnemonic: str) -> None:
     rng = random.Random(6)
     vocabulary = registry.vocabulary()
-    machines = [machine(sm, ptx, kit) for sm in vocabulary.targets for ptx in ("7.4", "8.8", "9.5") for kit in ("12.8", "13.5")]
+    machines = [
+        machine(sm, ptx, kit) for sm in vocabulary.targets for ptx in ("7.4", "8.8", "9.5") for kit in ("12.8", "13.5")
+    ]
     swapped = 0
     for form in classes(LINKED[mnemonic], SPECS):
         for _ in range(1500):

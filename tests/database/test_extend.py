@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from ptxspec.backend.generate import generate, render
+
 from ptxspec.db.link import link
 from ptxspec.db.load import packaged, read
 from ptxspec.db.proofs import prove
@@ -71,8 +71,14 @@ def test_an_instruction_is_added_by_yaml_alone(specs: Path, tmp_path: Path) -> N
     written = generate(specs=specs, out=out)
     assert str(out / "tables" / "prefetch.py") in written
     assert generate(check=True, specs=specs, out=out) == []
-    done = subprocess.run([sys.executable, "-c", USE], env={**os.environ, "PTXSPEC_TABLES": str(out)}, cwd=tmp_path,
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", USE],
+        env={**os.environ, "PTXSPEC_TABLES": str(out)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout == "done\n", done.stderr
 
 

@@ -101,7 +101,7 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 74, 80, (), 0, 55),
+                FloorTable(None, 74, 80, (), 0, 55, 'always'),
             ),
             floor=_floor_0,
             special=False,
@@ -136,7 +136,7 @@ TABLE = Table(
             ),
             broken=_broken_1,
             floors=(
-                FloorTable(None, 74, 80, (), 0, 55),
+                FloorTable(None, 74, 80, (), 0, 55, 'always'),
             ),
             floor=_floor_1,
             special=False,
@@ -171,7 +171,7 @@ TABLE = Table(
             ),
             broken=_broken_2,
             floors=(
-                FloorTable(None, 74, 80, (), 0, 55),
+                FloorTable(None, 74, 80, (), 0, 55, 'always'),
             ),
             floor=_floor_2,
             special=False,
@@ -207,7 +207,7 @@ TABLE = Table(
             ),
             broken=_broken_3,
             floors=(
-                FloorTable(None, 74, 80, (), 0, 55),
+                FloorTable(None, 74, 80, (), 0, 55, 'always'),
             ),
             floor=_floor_3,
             special=False,

@@ -20,28 +20,28 @@ def _floor_0(m):
 
 def _broken_1(m):
     b = 0
-    if m & 0x100 and not (False or m & 0x80000000):  # ftz-f32
+    if m & 0x100 and not m & 0x80000000:  # ftz-f32
         b |= 0x1
     return b
 
 
 def _floor_1(m):
     p, s = 10, 10
-    if False or m & 0x100000000:
+    if m & 0x100000000:
         if s < 13: s = 13
     return p, s
 
 
 def _broken_2(m):
     b = 0
-    if m & 0x100 and not (m & 0x80000 or False):  # ftz-f32
+    if m & 0x100 and not m & 0x80000:  # ftz-f32
         b |= 0x1
     return b
 
 
 def _floor_2(m):
     p, s = 10, 10
-    if m & 0x100000 or False:
+    if m & 0x100000:
         if s < 13: s = 13
     return p, s
 
@@ -74,7 +74,7 @@ def _broken_4(m):
         b |= 0x2
     if m & 0x1c0000 and not (not m & 0xff or m & 0xf0):  # brain-float
         b |= 0x4
-    if m & 0x100 and not (m & 0x80000 or False):  # ftz-f32
+    if m & 0x100 and not m & 0x80000:  # ftz-f32
         b |= 0x8
     return b
 
@@ -94,7 +94,7 @@ def _broken_5(m):
     b = 0
     if not m & 0x40000000 and not m & 0xf0:  # brain-rounds
         b |= 0x1
-    if m & 0x100 and not (False or m & 0x80000000):  # ftz-f32
+    if m & 0x100 and not m & 0x80000000:  # ftz-f32
         b |= 0x2
     return b
 
@@ -201,7 +201,7 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 117),
+                FloorTable(None, 10, 10, (), 0, 117, 'always'),
             ),
             floor=_floor_0,
             special=False,
@@ -234,12 +234,12 @@ TABLE = Table(
             allowed=0x1c003ff0f,
             required=(0xf, 0x3fc00, 0x1c0000000, ),
             rules=(
-                RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x1c003fd00),
+                RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x1c0000100),
             ),
             broken=_broken_1,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 117),
-                FloorTable(lambda m: False or m & 0x100000000, 10, 13, (), 0, 118),
+                FloorTable(None, 10, 10, (), 0, 117, 'always'),
+                FloorTable(lambda m: m & 0x100000000, 10, 13, (), 0, 118, '.f64'),
             ),
             floor=_floor_1,
             special=False,
@@ -272,12 +272,12 @@ TABLE = Table(
             allowed=0x3fdc03f0,
             required=(0xf0, 0x1c0000, 0x3fc00000, ),
             rules=(
-                RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x3fdc0100),
+                RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x1c0100),
             ),
             broken=_broken_2,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 117),
-                FloorTable(lambda m: m & 0x100000 or False, 10, 13, (), 0, 118),
+                FloorTable(None, 10, 10, (), 0, 117, 'always'),
+                FloorTable(lambda m: m & 0x100000, 10, 13, (), 0, 118, '.f64'),
             ),
             floor=_floor_2,
             special=False,
@@ -317,8 +317,8 @@ TABLE = Table(
             ),
             broken=_broken_3,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 117),
-                FloorTable(lambda m: m & 0x100000 or m & 0x100000000, 10, 13, (), 0, 118),
+                FloorTable(None, 10, 10, (), 0, 117, 'always'),
+                FloorTable(lambda m: m & 0x100000 or m & 0x100000000, 10, 13, (), 0, 118, '.f64, or .f64'),
             ),
             floor=_floor_3,
             special=False,
@@ -353,14 +353,14 @@ TABLE = Table(
                 RuleTable('brain-to-int', 'a conversion to an integer must say how it rounds: rni, rzi, rmi or rpi', 105, 0x3ffcff),
                 RuleTable('brain-same', 'between equal floats only rounding to an integer means something', 107, 0x3ffcff),
                 RuleTable('brain-float', 'from bf16 to another float the rounding is rn, rz, rm or rp', 109, 0x3ffcff),
-                RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x2003ffd00),
+                RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x3ffd00),
             ),
             broken=_broken_4,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 117),
-                FloorTable(None, 71, 80, (), 0, 121),
-                FloorTable(lambda m: not m & 0x80000, 78, 90, (), 0, 122),
-                FloorTable(lambda m: m & 0x100, 78, 90, (), 0, 123),
+                FloorTable(None, 10, 10, (), 0, 117, 'always'),
+                FloorTable(None, 71, 80, (), 0, 121, 'always'),
+                FloorTable(lambda m: not m & 0x80000, 78, 90, (), 0, 122, 'dtype not .f32'),
+                FloorTable(lambda m: m & 0x100, 78, 90, (), 0, 123, '.ftz'),
             ),
             floor=_floor_4,
             special=False,
@@ -394,13 +394,13 @@ TABLE = Table(
             required=(0x200000, 0x1ffc00000, ),
             rules=(
                 RuleTable('brain-rounds', 'a conversion to bf16 must say how it rounds: rn, rz, rm or rp', 111, 0x1ffc000f0),
-                RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x1ffe00100),
+                RuleTable('ftz-f32', 'subnormals are flushed where f32 is one of the types', 113, 0x1ffc00100),
             ),
             broken=_broken_5,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 117),
-                FloorTable(None, 70, 80, (), 0, 119),
-                FloorTable(lambda m: not m & 0x80000000, 78, 90, (), 0, 120),
+                FloorTable(None, 10, 10, (), 0, 117, 'always'),
+                FloorTable(None, 70, 80, (), 0, 119, 'always'),
+                FloorTable(lambda m: not m & 0x80000000, 78, 90, (), 0, 120, 'atype not .f32'),
             ),
             floor=_floor_5,
             special=False,

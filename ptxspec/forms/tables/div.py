@@ -97,7 +97,7 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 35),
+                FloorTable(None, 10, 10, (), 0, 35, 'always'),
             ),
             floor=_floor_0,
             special=False,
@@ -134,10 +134,10 @@ TABLE = Table(
             ),
             broken=_broken_1,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 35),
-                FloorTable(lambda m: m & 0x4000, 10, 13, (), 0, 36),
-                FloorTable(lambda m: m & 0x3, 14, 10, (), 0, 37),
-                FloorTable(lambda m: m & 0x3c and m & 0x2000, 20, 20, (), 0, 38),
+                FloorTable(None, 10, 10, (), 0, 35, 'always'),
+                FloorTable(lambda m: m & 0x4000, 10, 13, (), 0, 36, '.f64'),
+                FloorTable(lambda m: m & 0x3, 14, 10, (), 0, 37, 'one of .approx .full'),
+                FloorTable(lambda m: m & 0x3c and m & 0x2000, 20, 20, (), 0, 38, 'round not .approx .full or none and .f32'),
             ),
             floor=_floor_1,
             special=False,

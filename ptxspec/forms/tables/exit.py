@@ -45,7 +45,7 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 13),
+                FloorTable(None, 10, 10, (), 0, 13, 'always'),
             ),
             floor=_floor_0,
             special=False,

@@ -97,8 +97,8 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 20, 20, (), 0, 39),
-                FloorTable(lambda m: m & 0x80, 83, 70, (), 0, 40),
+                FloorTable(None, 20, 20, (), 0, 39, 'always'),
+                FloorTable(lambda m: m & 0x80, 83, 70, (), 0, 40, '.b128'),
             ),
             floor=_floor_0,
             special=False,

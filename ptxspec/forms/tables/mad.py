@@ -114,7 +114,7 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 51),
+                FloorTable(None, 10, 10, (), 0, 51, 'always'),
             ),
             floor=_floor_0,
             special=False,
@@ -149,7 +149,7 @@ TABLE = Table(
             ),
             broken=_broken_1,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 51),
+                FloorTable(None, 10, 10, (), 0, 51, 'always'),
             ),
             floor=_floor_1,
             special=False,
@@ -187,9 +187,9 @@ TABLE = Table(
             ),
             broken=_broken_2,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 51),
-                FloorTable(lambda m: m & 0x10000, 10, 13, (), 0, 52),
-                FloorTable(lambda m: m & 0x8000, 20, 20, (), 0, 53),
+                FloorTable(None, 10, 10, (), 0, 51, 'always'),
+                FloorTable(lambda m: m & 0x10000, 10, 13, (), 0, 52, '.f64'),
+                FloorTable(lambda m: m & 0x8000, 20, 20, (), 0, 53, '.f32'),
             ),
             floor=_floor_2,
             special=False,

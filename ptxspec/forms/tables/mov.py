@@ -143,8 +143,8 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 63),
-                FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 64),
+                FloorTable(None, 10, 10, (), 0, 63, 'always'),
+                FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 64, '.b128'),
             ),
             floor=_floor_0,
             special=False,
@@ -176,7 +176,7 @@ TABLE = Table(
             ),
             broken=_broken_1,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 63),
+                FloorTable(None, 10, 10, (), 0, 63, 'always'),
             ),
             floor=_floor_1,
             special=False,
@@ -208,7 +208,7 @@ TABLE = Table(
             ),
             broken=_broken_2,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 63),
+                FloorTable(None, 10, 10, (), 0, 63, 'always'),
             ),
             floor=_floor_2,
             special=False,
@@ -241,8 +241,8 @@ TABLE = Table(
             ),
             broken=_broken_3,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 63),
-                FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 64),
+                FloorTable(None, 10, 10, (), 0, 63, 'always'),
+                FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 64, '.b128'),
             ),
             floor=_floor_3,
             special=False,
@@ -274,8 +274,8 @@ TABLE = Table(
             ),
             broken=_broken_4,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 63),
-                FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 64),
+                FloorTable(None, 10, 10, (), 0, 63, 'always'),
+                FloorTable(lambda m: m & 0x40, 83, 70, (), 0, 64, '.b128'),
             ),
             floor=_floor_4,
             special=False,
@@ -309,7 +309,7 @@ TABLE = Table(
             ),
             broken=_broken_5,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 63),
+                FloorTable(None, 10, 10, (), 0, 63, 'always'),
             ),
             floor=_floor_5,
             special=False,

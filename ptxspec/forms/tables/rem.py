@@ -58,7 +58,7 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 20),
+                FloorTable(None, 10, 10, (), 0, 20, 'always'),
             ),
             floor=_floor_0,
             special=False,

@@ -50,7 +50,7 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 15),
+                FloorTable(None, 10, 10, (), 0, 15, 'always'),
             ),
             floor=_floor_0,
             special=False,

@@ -70,8 +70,8 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 20),
-                FloorTable(lambda m: m & 0x400, 10, 13, (), 0, 21),
+                FloorTable(None, 10, 10, (), 0, 20, 'always'),
+                FloorTable(lambda m: m & 0x400, 10, 13, (), 0, 21, '.f64'),
             ),
             floor=_floor_0,
             special=False,

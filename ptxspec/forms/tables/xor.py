@@ -55,7 +55,7 @@ TABLE = Table(
             ),
             broken=_broken_0,
             floors=(
-                FloorTable(None, 10, 10, (), 0, 19),
+                FloorTable(None, 10, 10, (), 0, 19, 'always'),
             ),
             floor=_floor_0,
             special=False,
