@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ptxspec import layout
     from ptxspec.backend.executable import Executable, compile
     from ptxspec.diagnostics import Diagnostic, PtxspecError, Span
-    from ptxspec.lang import t as T
+    from ptxspec import t as T
     from ptxspec.proof import ProofError, ProofReport, prove
     from ptxspec.ptx.lint import lint
     from ptxspec.query import Database, database
@@ -29,7 +29,7 @@ _LAZY: dict[str, tuple[str, str]] = {
     "ProofReport": ("ptxspec.proof", "ProofReport"),
     "PtxspecError": ("ptxspec.diagnostics", "PtxspecError"),
     "Span": ("ptxspec.diagnostics", "Span"),
-    "T": ("ptxspec.lang.t", ""),
+    "T": ("ptxspec.t", ""),
     "compile": ("ptxspec.backend.executable", "compile"),
     "database": ("ptxspec.query", "database"),
     "layout": ("ptxspec.layout", ""),

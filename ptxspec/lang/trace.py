@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
@@ -16,6 +16,13 @@ from ptxspec.scalar.expr import Const, Expr, Var
 #: Largest grid extents the hardware launches (PTX ISA, %nctaid).
 GRID_LIMITS = ((1 << 31) - 1, 65535, 65535)
 AXIS_NAMES = ("x", "y", "z")
+
+
+class Pending(Protocol):
+    """Work whose form depends on what the kernel does next: a tile load that may become part of a store."""
+
+    def cells(self) -> object:
+        """Do it now."""
 
 
 class Tracer:
@@ -39,6 +46,26 @@ class Tracer:
         self.argument_spans: tuple[Span, ...] = ()   # of the call being made, for messages about one operand
         self.argument_text = ""
         self._names: set[str] = set()
+        self._pending: list[Pending] = []
+
+    # --- work that waits for the next statement
+
+    def put_off(self, work: Pending) -> None:
+        """``work.cells()`` emits statements; it is called before anything else is emitted, or taken back before."""
+        self.settle()
+        self._pending.append(work)
+
+    def take_back(self, work: Pending) -> bool:
+        """True when ``work`` was still waiting: it is then the caller's to do, here."""
+        if work in self._pending:
+            self._pending.remove(work)
+            return True
+        return False
+
+    def settle(self) -> None:
+        """Do what was put off."""
+        while self._pending:
+            self._pending.pop().cells()
 
     # --- statements
 
@@ -47,16 +74,19 @@ class Tracer:
         if self.launch is None:
             refuse("K217", "this runs on the device, but T.device_entry(...) has not been called yet", statement.span,
                    help="make T.device_entry(launch=T.cuda.LaunchConfig(grid=..., block=...)) the first statement")
+        self.settle()
         self.blocks[-1].append(statement)
 
     @contextmanager
     def block(self, guards: Sequence[Expr] = ()) -> Iterator[list[ir.Statement]]:
         """Statements emitted inside go into the list that is handed out; ``guards`` decide whether and how often."""
+        self.settle()
         body: list[ir.Statement] = []
         self.blocks.append(body)
         self.guards.extend(guards)
         try:
             yield body
+            self.settle()
         finally:
             self.blocks.pop()
             del self.guards[len(self.guards) - len(guards):]
@@ -141,6 +171,7 @@ class Tracer:
 
     def finish(self) -> ir.Kernel:
         """The finished kernel."""
+        self.settle()
         if self.launch is None:
             refuse("K217", f"kernel {self.name} never calls T.device_entry(...)", self.span,
                    help="make T.device_entry(launch=T.cuda.LaunchConfig(grid=..., block=...)) the first statement")

@@ -142,6 +142,9 @@ class Expressions(ReaderBase):
     def binary(self, op: ast.operator, left: object, right: object, node: ast.AST) -> object:
         """``left op right``."""
         name, plain = _BINARY[type(op)]
+        for side, other, reflected in ((left, right, False), (right, left, True)):
+            if hasattr(side, "ptxspec_binary") and name:       # a tile: element by element
+                return self.python(lambda: side.ptxspec_binary(name, other, reflected), node, f"`{_symbol(op)}`")
         if isinstance(left, (Expr, TensorView)) or isinstance(right, (Expr, TensorView)):
             if isinstance(op, ast.MatMult):
                 return self.python(lambda: plain(left, right), node, "`@`")
@@ -160,6 +163,9 @@ class Expressions(ReaderBase):
         if isinstance(node.op, ast.Not):
             condition = self.truth(value, node)
             return typed.negate(condition, self.span(node)) if isinstance(condition, Expr) else not condition
+        if hasattr(value, "ptxspec_unary") and not isinstance(node.op, ast.UAdd):
+            return self.python(lambda: value.ptxspec_unary("neg" if isinstance(node.op, ast.USub) else "not"), node,
+                               "this operator")
         if isinstance(value, (Expr, TensorView)):
             item = self.scalar(value, node, "this operator")
             if isinstance(node.op, ast.UAdd):

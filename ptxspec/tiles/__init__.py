@@ -1,0 +1,11 @@
+"""Cooperative tiles: loads and stores that the threads of a CTA share out among themselves.
+
+A tile operation is no new mechanism. It expands, where it is written, into the instructions and branches that a person
+would write by hand, so its accesses have the same obligations, proofs and report. What this package decides is who
+owns which element (:mod:`.plan`), how wide each access can be (:mod:`.region`) and what happens at the edges
+(:mod:`.move`).
+"""
+
+from ptxspec.tiles.tile import RegisterTile, tile_load, tile_store
+
+__all__ = ["RegisterTile", "tile_load", "tile_store"]

@@ -1,0 +1,150 @@
+"""One end of a tile copy: an array, the offset of the tile in it, and what is known of bounds and alignment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptxspec.lang.errors import refuse, said
+from ptxspec.lang.locate import element_bytes, locate
+from ptxspec.lang.shapes import to_typed
+from ptxspec.lang.tensor import TensorView
+from ptxspec.lang.trace import Tracer
+from ptxspec.layout.value import Value
+from ptxspec.scalar import index as ix
+from ptxspec.scalar import typed
+from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range, is_integer
+from ptxspec.tiles.facts import Known
+
+#: Widest access of one thread in bytes on every target that the language knows (256 bits need sm_100).
+WIDEST = 16
+
+
+class Region:
+    """``array[offset[0] + i, offset[1] + j, ...]`` for the indices of a tile of ``shape``."""
+
+    def __init__(self, tracer: Tracer, array: TensorView, shape: tuple[int, ...], offset: tuple[Expr, ...],
+                 checked: bool) -> None:
+        self.tracer = tracer
+        self.array = array
+        self.shape = shape
+        self.offset = offset
+        self.checked = checked
+        self.known = Known(tracer)
+        self.bytes = element_bytes(array.dtype)
+        self._widths: dict[int, int] = {}
+        self.claimed = False
+
+    def claim(self, axis: int) -> None:
+        """Take 16-byte accesses along ``axis`` as given: they are emitted, and the prover judges them."""
+        self._widths[axis] = max(1, WIDEST // self.bytes)
+        self.claimed = True
+
+    # --- where the elements lie
+
+    def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
+        """Array indices of the tile's element ``at``, typed."""
+        return tuple(typed.binary("add", o, c) for o, c in zip(self.offset, at))
+
+    def byte(self, at: Sequence[Expr | int]) -> Poly:
+        """Byte offset of the tile's element ``at`` from the base of the storage."""
+        return locate(self.array.ir, [ix.add(ix.index(o), ix.index(c)) for o, c in zip(self.offset, at)]).byte
+
+    def unit_axis(self) -> int | None:
+        """The axis along which elements are neighbours in memory; None where there is none."""
+        zero = [0] * len(self.shape)
+        for axis in reversed(range(len(self.shape))):
+            if self.shape[axis] == 1:
+                continue
+            at: list[Expr | int] = list(zero)
+            at[axis] = Var("c", INDEX, "word", 0, self.shape[axis] - 2)
+            following = list(at)
+            following[axis] = ix.add(at[axis], 1)
+            if ix.sub(self.byte(following), self.byte(at)) == ix.constant(self.bytes):
+                return axis
+        return None
+
+    def words(self, axis: int) -> int:
+        """How many neighbouring elements along ``axis`` one access can move: the widest that is surely aligned."""
+        if axis not in self._widths:
+            self._widths[axis] = self._words(axis)
+        return self._widths[axis]
+
+    def _words(self, axis: int) -> int:
+        if self.unit_axis() != axis:
+            return 1
+        words = WIDEST // self.bytes
+        while words > 1:
+            if self.shape[axis] % words == 0 and self.aligned(axis, words):
+                return words
+            words //= 2
+        return 1
+
+    def aligned(self, axis: int, words: int) -> bool:
+        """True when every group of ``words`` elements along ``axis`` surely starts at a multiple of its size."""
+        size = words * self.bytes
+        if self.array.data_alignment % size:
+            return False
+        at: list[Expr | int] = []
+        for k, extent in enumerate(self.shape):
+            groups = extent // words if k == axis else extent
+            var: Expr | int = Var(f"c{k}", INDEX, "word", 0, groups - 1) if groups > 1 else 0
+            at.append(ix.scale(var, words) if k == axis else var)
+        return self.known.multiple(self.byte(at), size)
+
+    # --- what lies inside
+
+    def extent(self, axis: int) -> Expr:
+        """The array's extent along ``axis``, typed."""
+        extent = self.array.ir.shape[axis]
+        return typed.literal(extent.const, "int32" if extent.const < 1 << 31 else "int64") if extent.is_const \
+            else to_typed(extent)
+
+    def inside(self, axis: int, first: Expr, count: int) -> Expr:
+        """``0 <= first`` and ``first + count <= extent``, without what is surely true."""
+        extent = self.array.ir.shape[axis]
+        parts: list[Expr] = []
+        if not self.known.at_most(0, ix.index(first)):
+            parts.append(typed.compare("ge", first, 0))
+        if not self.known.at_most(ix.add(ix.index(first), count), extent):
+            room = typed.binary("sub", typed.cast(self.extent(axis), first.dtype), count)
+            parts.append(typed.compare("le", first, room))
+        result: Expr = Const(True, BOOL)
+        for part in parts:
+            result = typed.logical("land", result, part)
+        return result
+
+    def whole(self) -> Expr:
+        """The condition that all of the tile lies in the array; constant true when that is sure or claimed."""
+        result: Expr = Const(True, BOOL)
+        if self.checked:
+            for axis, extent in enumerate(self.shape):
+                result = typed.logical("land", result, self.inside(axis, self.offset[axis], extent))
+        return result
+
+    def split_free(self, axis: int, words: int) -> bool:
+        """True when a group of ``words`` along ``axis`` is surely inside or outside as a whole."""
+        return self.known.multiple(ix.index(self.offset[axis]), words) and \
+            self.known.multiple(self.array.ir.shape[axis], words)
+
+
+def make_offset(value: object, rank: int, what: str, tracer: Tracer) -> tuple[Expr, ...]:
+    """The offset of a tile, typed; 64 bits wide where 32 may not hold offset and coordinate together."""
+    items = tuple(value) if isinstance(value, (tuple, list)) else (value,)
+    if len(items) != rank:
+        refuse("K231", f"{what} has {len(items)} offsets for an array of {rank} dimensions", tracer.place())
+    result: list[Expr] = []
+    for item in items:
+        if isinstance(item, Value):
+            item = item.expr
+        if isinstance(item, Poly):
+            item = item.const if item.is_const else to_typed(item)
+        if isinstance(item, int) and not isinstance(item, bool):
+            item = typed.literal(item, typed.default_dtype(item))
+        if not isinstance(item, Expr) or not is_integer(item.dtype):
+            refuse("K231", f"an offset is an integer, not {said(item)}", tracer.place())
+        low, high = ix.bounds(ix.index(item))
+        least, most = int_range(item.dtype)
+        low, high = max(least, low if low is not None else least), min(most, high if high is not None else most)
+        narrow = low >= -(1 << 30) and high <= 1 << 30
+        result.append(typed.cast(item, "int32" if narrow and not item.dtype.endswith("64") else "int64"))
+    return tuple(result)
