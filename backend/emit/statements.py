@@ -139,14 +139,15 @@ class Statements:
     def _loop(self, loop: For, start: Expr, stop: Expr, step: Expr) -> None:
         context, scalars = self.context, self.scalars
         self.pending.flush()
-        # Before the test for an empty loop: what is computed here may be reused after the loop.
-        pre = context.scope.block.nested()
         number = context.labels.fresh()
         again, done = f"L{number}_loop", f"L{number}_done"
         kind, cls = ARITHMETIC[loop.var.dtype], VALUE_CLASS[loop.var.dtype]
         counter = context.registers.fresh(cls)
-        end, stride = scalars.value(stop), scalars.value(step)
-        context.instr(f"mov.{cls}", (counter, scalars.value(start)))
+        first, end, stride = scalars.value(start), scalars.value(stop), scalars.value(step)
+        # Behind the bounds, which what stands here may use; before the test for an empty loop, since what is computed
+        # here may be used again after the loop.
+        pre = context.scope.block.nested()
+        context.instr(f"mov.{cls}", (counter, first))
         if not _runs(start, stop):
             empty = context.registers.fresh("pred")
             context.instr(f"setp.ge.{kind}", (empty, counter, end))

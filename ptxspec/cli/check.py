@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 def command(
     opcodes: Annotated[list[str], typer.Argument(metavar="OPCODE...|-", help="Opcodes; - reads one a line.")],
     sm: Sm = "sm_90", ptx: Ptx = None, toolkit: Toolkit = None, json: Json = False,
+    why: Annotated[bool, typer.Option("--why", help="Also the smallest conflict of words and rules, by the "
+                                      "solver.")] = False,
 ) -> None:
     """Judge opcodes for a target. Exit status 1 when one is not legal, 3 when a mnemonic is not in the database.
 
@@ -35,7 +37,12 @@ def command(
                 continue
             if worst != VIOLATED:
                 worst = UNKNOWN if verdict.code == "F002" else VIOLATED
-            yield line(verdict.to_json()) if json else _short(verdict) if bulk else _whole(verdict)
+            if json:
+                yield line(verdict.to_json())
+            elif bulk and not why:
+                yield _short(verdict)
+            else:
+                yield _whole(verdict) + (_conflict(verdict.opcode, sm, ptx) if why else "")
     put_all(text())
     finish(worst)
 
@@ -67,6 +74,11 @@ def _whole(verdict: FormVerdict) -> str:
     assert diagnostic is not None
     tail = "" if verdict.ptxas.value == "reject" else f"\n  = fact: the assembler {_does(verdict)}"
     return diagnostic.render() + tail
+
+
+def _conflict(opcode: str, sm: str, ptx: str | None) -> str:
+    from ptxspec.db.explain import notes
+    return "".join("\n  = {}: {}".format(n.kind, n.text.replace("\n", "\n      ")) for n in notes(opcode, sm, ptx))
 
 
 def _does(verdict: FormVerdict) -> str:

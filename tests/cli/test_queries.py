@@ -50,6 +50,25 @@ def test_check_names_the_rule_and_its_place(cli: Cli) -> None:
     assert "specs/instructions/ld.yaml:" in result.out
 
 
+def test_check_why_names_the_conflict(cli: Cli) -> None:
+    result = cli("check", "ld.mmio.global.v4.b32", "--why")
+    assert "`.mmio` and `.v4` cannot stand together" in result.out
+
+
+def test_list_from_standard_input_has_one_line_each(cli: Cli) -> None:
+    result = cli("check", "-", stdin="ld.global.b32\nld.global.v8.b32\n")
+    assert result.out.splitlines() == ["ld.global.b32: legal", "ld.global.v8.b32: not legal [F301]"]
+
+
+def test_select_says_why_not_wider(cli: Cli) -> None:
+    result = cli("select", "--op", "load", "--space", "global", "--bytes", "32", "--json")
+    assert result.status == 0
+    data, = rows(result.out)
+    assert data["forms"][0]["bytes"] == 16
+    assert {r["code"] for r in data["refused"]} == {"F301"}
+    assert cli("select", "--op", "load", "--space", "global", "--bytes", "16", "--align", "12").status == 2
+
+
 def test_unknown_mnemonic_is_unknown_not_wrong(cli: Cli) -> None:
     assert cli("check", "frobnicate.b32").status == 3
     assert cli("check", "frobnicate.b32", "ld.relaxed.global.u32").status == 1
