@@ -1,4 +1,4 @@
-"""A square in 32 bits: from index 46341 on it wraps to a negative number that only seems to be in bounds."""
+"""A square in 32 bits: from index 46341 on it wraps to a negative number, although the exact quotient is in bounds."""
 
 from ptxspec import T
 
@@ -10,4 +10,4 @@ def kernel(
 ):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=256, block=256))
     i = T.cuda.block_idx("x") * 256 + T.cuda.thread_idx("x")
-    B[i] = A[(i * i) % 65536]
+    B[i] = A[(i * i) // 65536]
