@@ -1,82 +1,309 @@
-"""A counterexample run in the simulator: the same thread, the same values, the real fault."""
+"""A counterexample run in the simulator: the same thread, the same values, and whether the same fault shows.
+
+The prover and the simulator share no code below the kernel: one reasons about views, the other runs the emitted text.
+A refuted obligation that promises a run-time fault must therefore show just that fault, at its thread and byte.
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ptxspec.diagnostics import PtxspecError
-from ptxspec.lang.ir import Buffer, Kernel
+from ptxspec.lang.ir import Kernel, Load
+from ptxspec.lang.locate import element_bytes, storage
+from ptxspec.proof.report import promise_of
+from ptxspec.proof.tree import Access, steps
+from ptxspec.proof.walk import Walker
 from ptxspec.scalar.evaluate import Unknown, evaluate
-from ptxspec.scalar.expr import BITS, Expr, Var
 
 from .emit import emit
 from .facts import grid_of
+from .restage import NotStaged, Stage, launch_values, stage
 
 if TYPE_CHECKING:
-    from ptxspec.proof import Counterexample
+    from ptxspec.proof import Counterexample, Obligation
 
     from .simulate import Fault
 
-#: A replay larger than this says so instead of filling the machine.
-MOST_BYTES = 1 << 28
-MOST_BLOCKS = 4096
+Status = Literal["same", "differs", "terms", "not run"]
+
+#: The fault that a broken obligation shows when the kernel runs. The others change values only, or stop the launch.
+EXPECTED: dict[str, str] = {
+    "aligned": "misaligned", "in-bounds": "out-of-bounds", "in-space": "out-of-bounds", "defined": "undefined",
+    "race-free": "race", "convergent": "divergent-barrier",
+}
+_SILENT: dict[str, str] = {
+    "consecutive": "no machine notices: the instruction moves the bytes behind word 0 instead",
+    "owned": "no machine notices: the thread uses its own register of that number",
+    "disjoint": "no machine notices: one of the words is lost",
+    "no-wrap": "no machine notices: the arithmetic goes on with the wrapped value",
+    "fits": "nothing runs: the target refuses the launch",
+    "launch": "nothing runs: the target refuses the launch",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """What happened: the simulator's ``faults``, or the ``reason`` why the counterexample could not be run."""
+    """One replayed obligation.
 
-    faults: tuple[Fault, ...] = ()
+    ``status``: ``same`` (the ``expected`` fault at the counterexample's thread and byte), ``differs`` (the simulator
+    shows something else: one of the two is wrong, or the fault stays unseen), ``terms`` (no fault is to be expected;
+    ``terms`` are the evaluated numbers) or ``not run`` (``reason`` says why). ``fault`` is the matching fault, ``faults``
+    all of the counterexample's threads.
+    """
+
+    code: str
+    name: str
+    where: str
+    status: Status
+    expected: str = ""
+    said: str = ""
     reason: str = ""
+    fault: Fault | None = None
+    faults: tuple[Fault, ...] = ()
+    terms: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """False when prover and simulator disagree."""
+        return self.status != "differs"
 
     def text(self) -> str:
-        """For people."""
-        if self.reason:
-            return f"replay: not run: {self.reason}"
-        if not self.faults:
-            return "replay: ran without a fault (it shows only in values, or needs other array contents)"
-        return "\n".join(["replay in the simulator:", *("  " + f.diagnostic().render(source=False).replace("\n", "\n  ")
-                                                         for f in self.faults)])
+        """The counterexample and the fault, one below the other."""
+        lines = [f"replay of {self.code} {self.name} at {self.where}"]
+        if self.status == "terms":
+            lines.append(f"  no run-time fault: {self.reason}")
+            return "\n".join([*lines, *(f"    {t}" for t in self.terms)])
+        if self.status == "not run":
+            lines.append(f"  not run: {self.reason}")
+            return "\n".join([*lines, *(f"    {t}" for t in self.terms)])
+        lines.append(f"  counterexample:           {self.said}")
+        shown = self.fault or (self.faults[0] if self.faults else None)
+        if shown is None:
+            lines.append("  replay in the simulator:  no fault of these threads")
+        else:
+            lines.append(f"  replay in the simulator:  {shown.kind} [{shown.code}]: {shown.message()}")
+            lines.append(f"                            PTX line {shown.line}: {shown.instruction}")
+            if shown.span is not None:
+                lines.append(f"                            from {shown.span}")
+        if self.status == "same":
+            lines.append(f"  same fault{', ' + self.reason if self.reason else ''}")
+        else:
+            lines.append(f"  DIFFERS: {self.reason}")
+            lines.append("  prover and simulator disagree: please report this kernel as a defect of ptxspec")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+        return f"<pre>{escape(self.text())}</pre>"
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values."""
+        return {"code": self.code, "name": self.name, "where": self.where, "status": self.status,
+                "expected": self.expected, "counterexample": self.said, "reason": self.reason,
+                "fault": self.fault.to_json() if self.fault else None, "faults": [f.to_json() for f in self.faults],
+                "terms": list(self.terms)}
 
 
-def replay(kernel: Kernel, counterexample: Counterexample, sm: str) -> Replay:
-    """Run ``kernel``, unproved as it is, with zero-filled arrays and the counterexample's dimensions and scalars."""
-    import numpy as np
-
-    from .simulate import PointerArgument, ScalarArgument, simulate
-    env: dict[Expr, int] = {}
-    for source in (counterexample, counterexample.second):
-        if source is not None:
-            env.update(source.env)
-    for variable in (*kernel.dims, *(p for p in kernel.params if isinstance(p, Var))):
-        if variable not in env:
-            named = counterexample.values.get(variable.name)
-            env[variable] = named if named is not None else max(variable.lo or 0, 1)
+def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
+    """Run the counterexample of a refuted obligation, unproved kernel and all. Never raises for what a kernel does."""
+    example = obligation.counterexample
+    head = (obligation.code, obligation.name, str(obligation.where))
+    if example is None:
+        return Replay(*head, "not run", reason=f"the obligation is {obligation.verdict}: there is no counterexample")
+    if obligation.name in _SILENT:
+        return Replay(*head, "terms", reason=_SILENT[obligation.name], terms=_terms(obligation, kernel, sm))
+    access = access_of(kernel, obligation)
+    inside = _stays_inside(kernel, access, example) if obligation.name == "in-bounds" else ""
+    if inside:
+        return Replay(*head, "terms", reason=inside, terms=example.lines)
+    expected = EXPECTED.get(obligation.name, "")
+    said = _said(obligation, example)
     try:
         module = emit(kernel, sm)
-        grid = grid_of(kernel, env)
-        arguments: list[PointerArgument | ScalarArgument] = []
-        total = 0
-        for parameter in module.params:
-            buffer = parameter.source
-            if isinstance(buffer, Buffer):
-                low, high = (evaluate(e, env) for e in buffer.layout.memory_range())
-                size = max(high, 0) * BITS[buffer.dtype] // 8
-                total += size
-                if low < 0 or total > MOST_BYTES:
-                    return Replay(reason=f"`{buffer.name}` would need {size:,} bytes" if low >= 0 else
-                                  f"`{buffer.name}` reaches below its first element")
-                arguments.append(PointerArgument(np.zeros(size, np.uint8), buffer.name))
-            else:
-                arguments.append(ScalarArgument(env[buffer], parameter.type, buffer.name))
-        if prod(grid) > MOST_BLOCKS or 0 in grid:
-            return Replay(reason=f"the grid has {prod(grid):,} blocks")
-        result = simulate(module.ptx, module.entry, grid, kernel.launch.block, arguments, cluster=kernel.launch.cluster,
-                          dynamic_shared=module.shared_dynamic, line_map=module.line_map, stop_on_fault=False)
-    except Unknown as unknown:
-        return Replay(reason=str(unknown))
+        staged = stage(kernel, module, example)
+        grid = grid_of(kernel, staged.env)
+        if 0 in grid:
+            return Replay(*head, "not run", expected, said, f"the grid {grid} has no block")
+        places = [((p.thread or (0, 0, 0)), (p.block or (0, 0, 0))) for p in (example, example.second) if p is not None]
+        from .simulate.watch import watch
+        faults = watch(_without_promises(module.ptx), module.entry, grid, kernel.launch.block, staged.arguments, places,
+                       races=expected == "race", cluster=kernel.launch.cluster, dynamic_shared=module.shared_dynamic,
+                       line_map=module.line_map)
+    except NotStaged as reason:
+        return Replay(*head, "not run", expected, said, str(reason))
+    except Unknown as reason:
+        return Replay(*head, "not run", expected, said, str(reason))
     except PtxspecError as error:
-        return Replay(reason=error.diagnostics[0].message)
-    return Replay(result.faults)
+        return Replay(*head, "not run", expected, said, error.diagnostics[0].message)
+    lines = _lines_of(kernel, obligation, access, example)
+    fault, reason = _match(obligation, example, expected, faults, lines, staged, access)
+    if fault is None and expected == "undefined" and not faults and _only_kept(kernel, obligation):
+        return Replay(*head, "terms", expected, said, "the undefined value stays in its register: nothing stores it, "
+                      "branches on it or uses it as an address", terms=_terms(obligation, kernel, sm))
+    return Replay(*head, "same" if fault is not None else "differs", expected, said, reason, fault, faults)
+
+
+def _without_promises(ptx: str) -> str:
+    """The text without the alignments that pointer parameters promise: a counterexample may be about just these."""
+    return re.sub(r"(\.param [^,\n]*\.ptr [^,\n]*\.align )\d+", r"\g<1>1", ptx)
+
+
+def _only_kept(kernel: Kernel, obligation: Obligation) -> bool:
+    """True where the registers are a destination that keeps its old value, or are read into a value of the kernel's."""
+    for step in steps(Walker(kernel).nodes):
+        for registers in step.registers:
+            if registers.span == obligation.where and registers.what == obligation.subject:
+                return registers.kind == "write" or isinstance(step.statement, Load)
+    return False
+
+
+def access_of(kernel: Kernel, obligation: Obligation) -> Access | None:
+    """The memory operand that ``obligation`` is about; None for registers, barriers and launches."""
+    for step in steps(Walker(kernel).nodes):
+        for access in step.memory:
+            if access.span == obligation.where and access.what == obligation.subject:
+                return access
+    return None
+
+
+def _lines_of(kernel: Kernel, obligation: Obligation, access: Access | None, example: Counterexample) -> set[int]:
+    """Kernel lines on which the fault may be told: the operand's, and the first line of its statement."""
+    lines = {obligation.where.line}
+    for step in steps(Walker(kernel).nodes):
+        parts = (*step.memory, *step.registers)
+        if any(p.span == obligation.where for p in parts):
+            lines.add(step.statement.span.line)
+    if obligation.name == "race-free":   # a race shows at whichever access comes second
+        for step in steps(Walker(kernel).nodes):
+            if any(a.buffer.name == example.array for a in step.memory):
+                lines.add(step.statement.span.line)
+    return lines
+
+
+def _match(obligation: Obligation, example: Counterexample, expected: str, faults: tuple[Fault, ...], lines: set[int],
+           staged: Stage, access: Access | None) -> tuple[Fault | None, str]:
+    """The fault that is the counterexample's, and what is worth saying about it."""
+    first = (example.thread or (0, 0, 0), example.block or (0, 0, 0))
+    second = (example.second.thread, example.second.block) if example.second is not None else None
+    near: list[str] = []
+    for fault in faults:
+        here = (fault.thread, fault.block)
+        who = here == first or (expected == "race" and here == second)
+        if not who or fault.kind != expected:
+            # Alignment is checked before bounds: an access that is both shows as misaligned.
+            if not (who and expected == "out-of-bounds" and fault.kind == "misaligned" and _outside(fault)):
+                continue
+        if fault.span is not None and fault.span.line not in lines:
+            if not (expected == "undefined" and fault.address is None):
+                near.append(f"the same kind of fault is on line {fault.span.line}")
+                continue
+        if expected == "race":
+            other = (fault.other_thread, fault.other_block)
+            if {here, other} != {first, second}:
+                near.append("the race is with another thread")
+                continue
+        byte = _relative(fault, staged)
+        wanted = example.byte
+        if obligation.name != "in-space" and wanted is not None and byte is not None:
+            size = access.size if access is not None else 1
+            overlap = byte < wanted + (1 if expected == "race" else size) and wanted < byte + max(fault.size, 1)
+            if byte != wanted and not (expected == "race" and overlap):
+                near.append(f"the same kind of fault is at byte {byte}, not {wanted}")
+                continue
+        return fault, _remark(expected, fault, byte, wanted, lines)
+    if near:
+        return None, "; ".join(dict.fromkeys(near))
+    if not faults:
+        return None, f"no fault where {expected} is expected"
+    kinds = ", ".join(dict.fromkeys(f.kind for f in faults))
+    return None, f"{expected} is expected, the simulator finds {kinds}"
+
+
+def _remark(expected: str, fault: Fault, byte: int | None, wanted: int | None, lines: set[int]) -> str:
+    if expected == "race":
+        return "threads and byte"
+    if fault.buffer in ("shared", "local") and wanted is not None and byte != wanted:
+        return "thread and instruction: the address lies nowhere in the space that the opcode addresses"
+    if expected == "divergent-barrier":
+        return "thread and barrier"
+    if fault.kind != expected:
+        return f"thread and byte: the access is misaligned too, which is checked before bounds (byte {byte})"
+    if wanted is None or byte is None:
+        late = fault.span is not None and fault.span.line not in lines
+        return "thread and instruction" if not late else "thread; it shows where the value is used"
+    return "thread and byte"
+
+
+def _outside(fault: Fault) -> bool:
+    return fault.offset is not None and fault.extent is not None and (
+        fault.offset < 0 or fault.offset + fault.size > fault.extent)
+
+
+def _relative(fault: Fault, staged: Stage) -> int | None:
+    """The fault's byte offset from where the kernel's pointer (or the shared variable) starts."""
+    if fault.offset is None:
+        return None
+    array = next((a for b, a in staged.arrays.items() if b.name == fault.buffer), None)
+    return fault.offset - (array.start if array is not None else 0)
+
+
+def _stays_inside(kernel: Kernel, access: Access | None, example: Counterexample) -> str:
+    """Why an index out of its axis makes no fault: it names a register, or another byte of the same storage."""
+    if access is None:
+        return "registers have no addresses: the index names a register that the tensor does not have"
+    if example.byte is None:
+        return ""
+    env = launch_values(kernel, example)
+    unit = element_bytes(access.buffer.dtype)
+    try:
+        low, high = (evaluate(e, env) * unit for e in storage(access.buffer))
+    except Unknown:
+        return ""
+    if low <= example.byte and example.byte + access.size <= high:
+        return (f"bytes {example.byte} to {example.byte + access.size - 1} still lie in {access.buffer.name} "
+                f"({high - low} bytes), in the place of other elements")
+    return ""
+
+
+def _said(obligation: Obligation, example: Counterexample) -> str:
+    """The counterexample in one line, in the words of a fault."""
+    who = f"thread {_at(example.thread)} of block {_at(example.block)}"
+    expected = EXPECTED.get(obligation.name, obligation.name)
+    if example.second is not None:
+        who += f" and thread {_at(example.second.thread)} of block {_at(example.second.block)}"
+    where = f" at byte {example.byte} of {example.array}" if example.byte is not None else \
+        f" of {example.array}" if example.array else ""
+    values = "".join(f", {name} = {value}" for name, value in example.values.items())
+    return f"{expected}: {who}{where}{values}"
+
+
+def _terms(obligation: Obligation, kernel: Kernel, sm: str) -> tuple[str, ...]:
+    """The numbers behind an obligation that shows no fault."""
+    example = obligation.counterexample
+    assert example is not None
+    if example.lines:
+        head = f"thread {_at(example.thread)} of block {_at(example.block)}"
+        values = "".join(f", {name} = {value}" for name, value in example.values.items())
+        return (head + values, *example.lines)
+    found = [f"promised: {promise_of(obligation.code)}"]
+    if obligation.name in ("fits", "launch"):
+        try:
+            emit(kernel, sm)
+        except PtxspecError as error:
+            found.append(f"emission says: {error.diagnostics[0].message}")
+        else:
+            found.append(obligation.message)
+            found.append(f"a block has {prod(kernel.launch.block)} threads")
+    return tuple(found)
+
+
+def _at(place: tuple[int, int, int] | None) -> str:
+    x, y, z = place or (0, 0, 0)
+    return f"({x},{y},{z})"
