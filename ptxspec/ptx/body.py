@@ -9,7 +9,13 @@ from __future__ import annotations
 import re
 
 from ptxspec.diagnostics import Diagnostic
-from ptxspec.ptx.declarations import LINKAGE, SPACES, register_declaration, variable_declaration
+from ptxspec.ptx.declarations import (
+    LINKAGE,
+    SPACES,
+    line_directive,
+    register_declaration,
+    variable_declaration,
+)
 from ptxspec.ptx.lexer import IDENTIFIER, Cursor, PtxSyntaxError, Source
 from ptxspec.ptx.module import (
     Directive,
@@ -28,7 +34,7 @@ from ptxspec.ptx.scope import Scope, special_register
 MAX_DIAGNOSTICS = 200
 _STATEMENT = re.compile(
     rf"""\s*(?:
-      (?P<close>\}}) | (?P<open>\{{) | (?P<empty>;)
+      (?P<close>\}}) | (?P<open>\{{)
     | (?P<label>{IDENTIFIER})\s*:(?!:)
     | (?P<dir>\.[A-Za-z_]\w*)
     | (?:@\s*(?P<neg>!?)\s*(?P<pred>{IDENTIFIER})\s*)?
@@ -58,8 +64,6 @@ class BodyParser:
         self._scope = scope
         self._diagnostics = diagnostics
         self._opcodes: dict[str, tuple[str, str, tuple[str, ...]]] = {}
-        self._pending: list[tuple[str, int]] = []
-        self._labels: set[str] = set()
         self._last_label = ""
         self.statements: list[Statement] = []
         self.offset = 0
@@ -101,14 +105,17 @@ class BodyParser:
                     if not scopes:
                         self.closed = True
                         break
+                    self._close_block()
                     self._scope = scopes.pop()
                     self.statements.append(ScopeEnd(self._source.line(match.start("close"))))
-                else:
-                    offset = match.end()
             except PtxSyntaxError as error:
                 self._report(error)
                 offset = self._resume(max(error.offset, match.end()))
         self.offset = offset
+        while scopes:
+            self._close_block()
+            self._scope = scopes.pop()
+        self._close_block()
         self._undeclared()
 
     def _report(self, error: PtxSyntaxError) -> None:
@@ -146,12 +153,12 @@ class BodyParser:
         if predicate is not None:
             found = scope.find(predicate)
             if found is None and special_register(predicate) is None:
-                self._pending.append((predicate, match.start("pred")))
+                scope.pending.append((predicate, match.start("pred")))
             cls = "pred" if predicate == "%is_explicit_cluster" and found is None else ""
             register = found if isinstance(found, Register) else Register(predicate, cls)
             guard = Guard(register, match.group("neg") == "!")
         if scope.unknown:
-            self._pending.extend((name, start) for name in scope.unknown)
+            scope.pending.extend((name, start) for name in scope.unknown)
             scope.unknown.clear()
         line, column = self._source.place(start)
         begin = match.start("pred") if predicate is not None else start
@@ -168,7 +175,8 @@ class BodyParser:
     def _label(self, match: re.Match[str]) -> int:
         name = match.group("label")
         line, column = self._source.place(match.start("label"))
-        self._labels.add(name)
+        if not self._scope.declare_label(name):
+            self._duplicate(name, line, column)
         self._last_label = name
         self.statements.append(LabelDef(name, line, column))
         return match.end()
@@ -198,15 +206,9 @@ class BodyParser:
             )
             return end + 1
         elif name in (".loc", ".file"):
-            # These have no semicolon: they end with their line (".loc" may go on with function_name/inlined_at).
-            end = self._text.find("\n", offset)
-            end = len(self._text) if end < 0 else end
-            rest = self._text[cursor.at : end]
-            semicolon = rest.find(";") if '"' not in rest else -1
-            if semicolon >= 0:
-                end = cursor.at + semicolon
-            self.statements.append(Directive(name[1:], self._text[cursor.at : end].strip(), line, column))
-            return end
+            begin = cursor.at
+            line_directive(cursor, name)
+            self.statements.append(Directive(name[1:], self._text[begin : cursor.consumed].strip(), line, column))
         else:
             raise PtxSyntaxError("L005", f"unknown directive '{name}' in a function body", offset, len(name))
         return cursor.consumed
@@ -228,10 +230,19 @@ class BodyParser:
         span = type(span)(span.file, line, column, column + len(name))
         self._diagnostics.append(Diagnostic("L004", f"'{name}' is already declared in this block", span))
 
+    def _close_block(self) -> None:
+        """Names that are labels of the block are settled; the others may be labels of the one around it."""
+        scope, parent = self._scope, self._scope.parent
+        if parent is not None and scope.pending:
+            parent.pending.extend(p for p in scope.pending if p[0] not in scope.labels)
+            scope.pending.clear()
+
     def _undeclared(self) -> None:
-        for name, offset in self._pending:
-            if name in self._labels or self._scope.find(name) is not None:
-                continue
+        root = self._scope.parent
+        assert root is not None
+        pending = sorted(root.pending, key=lambda p: p[1])
+        root.pending.clear()
+        for name, offset in pending:
             span = self._source.span(offset)
             text = self._text
             at = text.find(name, offset)

@@ -10,12 +10,20 @@ LINKAGE = frozenset({".extern", ".visible", ".weak", ".common"})
 SPACES = frozenset({".global", ".const", ".shared", ".local", ".param", ".tex", ".reg"})
 _SUBSPACES = frozenset({".shared::cta", ".shared::cluster", ".param::entry", ".param::func"})
 _MAX_RANGE = 1 << 24
-_LANES = {".v2": 2, ".v4": 4, ".v8": 8}
+_LANES = {".v2": 2, ".v4": 4}
+# Types that a declaration may have; the others (.bf16, .tf32, .u16x2 ...) are types of instructions only.
+_DECLARED = frozenset({
+    "pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64", "f16", "f16x2",
+    "f32", "f64",
+})
+_OPAQUE = frozenset({"texref", "samplerref", "surfref"})
 
 
 def _type(cursor: Cursor) -> str:
     name = cursor.value[1:]
-    if cursor.kind != "dot" or name not in TYPE_BITS:
+    if cursor.kind != "dot" or (name not in _DECLARED and name not in _OPAQUE):
+        if name in TYPE_BITS:
+            raise cursor.error(f"'.{name}' is a type of instructions; nothing is declared with it")
         raise cursor.error(f"expected a type, found {cursor.found}")
     cursor.take()
     return name
@@ -32,6 +40,12 @@ def integer(cursor: Cursor, what: str) -> int:
     return value
 
 
+def _fresh_name(cursor: Cursor, what: str) -> str:
+    if cursor.value in ("_", "WARP_SZ"):
+        raise cursor.error(f"expected {what}, found {cursor.found}")
+    return cursor.name(what)
+
+
 def register_declaration(cursor: Cursor, source: Source) -> list[RegisterDecl]:
     """``.reg [.v2|.v4] .type name[<count>], ...;`` with the cursor after ``.reg``."""
     lanes = 1
@@ -43,12 +57,12 @@ def register_declaration(cursor: Cursor, source: Source) -> list[RegisterDecl]:
             raise cursor.error(f"unexpected {cursor.found} in a register declaration")
         else:
             cls = _type(cursor)
-    if not cls:
+    if not cls or cls in _OPAQUE:
         raise cursor.error(f"expected a register type, found {cursor.found}")
     found: list[RegisterDecl] = []
     while True:
         line, column = source.place(cursor.at)
-        name = cursor.name("a register name")
+        name = _fresh_name(cursor, "a register name")
         count: int | None = None
         if cursor.accept("<"):
             at = cursor.at
@@ -144,14 +158,17 @@ def _declarator(
     cursor: Cursor, source: Source, space: str, linkage: str, attributes: tuple[str, ...], align: int, lanes: int,
     kind: str, pointer: str | None,
 ) -> VariableDecl:
-    line, column = source.place(cursor.at)
-    name = cursor.name("a name")
+    start = cursor.at
+    line, column = source.place(start)
+    name = _fresh_name(cursor, "a name") if space != "param" or cursor.value != "_" else cursor.take()
+    if kind == "pred" and space != "reg":
+        raise PtxSyntaxError("L002", f"'{name}' is a predicate; only registers can be", start, len(name))
     dims: list[int] = []
     while cursor.accept("["):
         at = cursor.at
         extent = 0 if cursor.value == "]" else integer(cursor, "an array extent")
-        if extent < 0:
-            raise PtxSyntaxError("L002", "an array extent must not be negative", at)
+        if extent < 0 or (extent == 0 and dims):
+            raise PtxSyntaxError("L002", "an array extent must be positive", at)
         dims.append(extent)
         cursor.expect("]", "after an array extent")
     count: int | None = None
@@ -165,6 +182,8 @@ def _declarator(
     initializer = ""
     if cursor.accept("="):
         initializer = _initializer(cursor)
+    if 0 in dims and linkage != "extern" and not initializer and space != "param":
+        raise PtxSyntaxError("L002", f"'{name}' has no size and is not '.extern'", start, len(name))
     natural = max(1, TYPE_BITS[kind] // 8) * lanes
     # A parameterised variable name keeps its range in the name; nothing else of PTX can clash with "<".
     full = name if count is None else f"{name}<{count}>"
@@ -205,3 +224,31 @@ def parameters(cursor: Cursor, source: Source) -> tuple[VariableDecl, ...]:
         if cursor.accept(")"):
             return tuple(found)
         cursor.expect(",", "or ')' in a parameter list")
+
+
+def line_directive(cursor: Cursor, name: str) -> None:
+    """``.file 1 "a.cu" [, time, size]`` or ``.loc 1 5 3 [, function_name label [+ n], inlined_at 1 5 3]``: they have no
+    semicolon, so they are read to their last word. The cursor is after the directive's name."""
+    integer(cursor, "a file number")
+    if name == ".file":
+        if cursor.kind != "string":
+            raise cursor.error(f"expected a file name, found {cursor.found}")
+        cursor.take()
+        while cursor.accept(","):
+            integer(cursor, "a time or size")
+        return
+    for _ in range(2):
+        if cursor.kind == "number":
+            cursor.take()
+    while cursor.accept(","):
+        word = cursor.name("'function_name' or 'inlined_at'")
+        if word == "function_name":
+            cursor.name("a label")
+            if cursor.accept("+"):
+                integer(cursor, "an offset")
+        elif word == "inlined_at":
+            for _ in range(3):
+                if cursor.kind == "number":
+                    cursor.take()
+        else:
+            raise cursor.error(f"expected 'function_name' or 'inlined_at', found '{word}'")

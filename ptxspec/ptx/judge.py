@@ -35,7 +35,9 @@ from ptxspec.ptx.special import special_info
 Said = tuple[str, Severity, str, int, tuple[Note, ...]]
 # Mnemonics whose every form is in the database: an unknown word there is an error, elsewhere it is just not judged.
 COMPLETE = frozenset({"ld", "ldu", "st", "mov"})
-_UNLISTED = frozenset({"F001", "F101", "F103", "F104"})
+# Mnemonics whose constants are judged by their value, so that one good line says nothing about the next.
+BY_VALUE = frozenset({"bar", "barrier"})
+_UNLISTED = frozenset({"F001", "F101", "F102", "F103", "F104"})
 _TYPES = frozenset(TYPE_BITS)
 
 
@@ -86,8 +88,11 @@ class Judge:
         if key in opcode.good:
             return True, said
         problems = self._judge_operands(instruction, opcode, context)
+        if problems is None:
+            return False, said
         if not problems:
-            opcode.good.add(key)
+            if opcode.shape is not None or instruction.mnemonic not in BY_VALUE:
+                opcode.good.add(key)
             return True, said
         return True, said + tuple(
             (p.code, "error" if p.error else "warning", p.message, p.operand, ()) for p in problems
@@ -110,6 +115,7 @@ class Judge:
             made.shape = shape_of(instruction.modifiers, _TYPES)
         else:
             made.forms = tuple(u.operands for u in uses(instruction.opcode))
+            made.known = bool(made.forms)
         return made
 
     def _opcode_said(self, verdict: FormVerdict) -> tuple[tuple[Said, ...], bool]:
@@ -127,7 +133,8 @@ class Judge:
         severity: Severity = "error" if refused else "warning"
         return ((diagnostic.code, severity, diagnostic.message, -1, diagnostic.notes),), refused
 
-    def _judge_operands(self, instruction: Instruction, opcode: _Opcode, context: Context) -> list[Problem]:
+    def _judge_operands(self, instruction: Instruction, opcode: _Opcode, context: Context) -> list[Problem] | None:
+        """The problems; None when the database has no form with so many operands, so that nothing can be said."""
         guarded = instruction.guard is not None
         mnemonic, operands = instruction.mnemonic, instruction.operands
         if opcode.shape is not None:
@@ -136,7 +143,10 @@ class Judge:
                 else judge_memory(mnemonic, opcode.shape, operands, guarded, context)
             )
         elif opcode.forms:
-            found = judge_generic(mnemonic, opcode.forms, operands, guarded, context)
+            generic = judge_generic(instruction, opcode.forms, context)
+            if generic is None:
+                return None
+            found = generic
         else:
             found = []
         found += _special_floors(operands, context)

@@ -54,7 +54,8 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class LintResult:
     """What a module came to. ``instructions`` counts all, ``checked`` those that were judged; ``unknown_mnemonics``
-    counts the others by mnemonic. ``target``, ``ptx`` and ``toolkit`` are what it was judged for."""
+    counts the others by mnemonic and ``unjudged_lines`` says where they are. ``target``, ``ptx`` and ``toolkit`` are
+    what it was judged for."""
 
     file: str
     findings: tuple[Finding, ...]
@@ -64,6 +65,7 @@ class LintResult:
     target: str = ""
     ptx: str = ""
     toolkit: str = ""
+    unjudged_lines: tuple[int, ...] = ()
 
     @property
     def errors(self) -> int:
@@ -97,6 +99,7 @@ def lint(
         findings.append(Finding(complaint))
     instructions = checked = 0
     unknown: dict[str, int] = {}
+    unjudged: list[int] = []
     judge = Judge(chosen)
     refused = {(f.line) for f in findings if f.severity == "error"}
     for function in module.functions:
@@ -108,6 +111,7 @@ def lint(
                 checked += 1
             else:
                 unknown[instruction.mnemonic] = unknown.get(instruction.mnemonic, 0) + 1
+                unjudged.append(instruction.line)
             for code, severity, message, operand, notes in diagnostics:
                 if severity == "warning" and instruction.line in refused:
                     continue
@@ -116,7 +120,7 @@ def lint(
     findings.sort(key=lambda f: (f.line, f.diagnostic.span.column if f.diagnostic.span else 0))
     return LintResult(
         file, tuple(findings), instructions, checked, MappingProxyType(unknown), chosen.sm, chosen.ptx_text,
-        chosen.toolkit,
+        chosen.toolkit, tuple(unjudged),
     )
 
 

@@ -10,7 +10,15 @@ import re
 
 from ptxspec.diagnostics import Diagnostic, Span
 from ptxspec.ptx.body import MAX_DIAGNOSTICS, BodyParser, variable_symbols
-from ptxspec.ptx.declarations import LINKAGE, SPACES, attribute, integer, parameters, variable_declaration
+from ptxspec.ptx.declarations import (
+    LINKAGE,
+    SPACES,
+    attribute,
+    integer,
+    line_directive,
+    parameters,
+    variable_declaration,
+)
 from ptxspec.ptx.lexer import Cursor, PtxError, PtxSyntaxError, Source
 from ptxspec.ptx.module import Directive, Function, Module, RegisterDecl, VariableDecl
 from ptxspec.ptx.operand import Symbol
@@ -34,7 +42,8 @@ def parse(text: str, file: str = "<ptx>") -> Module:
 
 def parse_recovering(text: str, file: str = "<ptx>") -> tuple[Module, tuple[Diagnostic, ...]]:
     """Parse a module as far as possible: what was read, and the diagnostics of what was not."""
-    reader = _ModuleParser(Source(text, file))
+    # NVRTC hands out its PTX as a C string, and people write the NUL at its end into the file.
+    reader = _ModuleParser(Source(text.rstrip("\0"), file))
     module = reader.parse()
     order = sorted(reader.diagnostics, key=lambda d: (d.span.line, d.span.column) if d.span else (0, 0))
     return module, tuple(order)
@@ -52,6 +61,8 @@ class _ModuleParser:
         self._functions: list[Function] = []
         self._directives: list[Directive] = []
         self._offset = 0
+        self._extern: set[str] = set()
+        self._defined: set[str] = set()
 
     def parse(self) -> Module:
         text = self.source.text
@@ -59,7 +70,6 @@ class _ModuleParser:
             self._report(PtxSyntaxError("L001", "comment is not terminated", self.source.unterminated, 2))
         if "\0" in text:
             self._report(PtxSyntaxError("L001", "NUL character in PTX text", text.index("\0")))
-        # ptxas reads text up to a NUL as C strings end there; nothing after it is looked at here either.
         while len(self.diagnostics) < MAX_DIAGNOSTICS:
             cursor = Cursor(text, self._offset)
             if cursor.kind == "end":
@@ -93,9 +103,6 @@ class _ModuleParser:
             end = self.source.text.find("\n", start)
             self._offset = len(self.source.text) if end < 0 else end
             return
-        if cursor.accept(";"):
-            self._offset = cursor.consumed
-            return
         if cursor.kind != "dot":
             raise cursor.error(f"expected a directive, found {cursor.found}")
         linkage = ""
@@ -122,8 +129,12 @@ class _ModuleParser:
             self._section(cursor)
             return
         elif name in (".file", ".loc"):
-            self._line_directive(cursor)
-            return
+            line, column = self.source.place(cursor.at)
+            cursor.take()
+            begin = cursor.at
+            line_directive(cursor, name)
+            text = self.source.text[begin : cursor.consumed].strip()
+            self._directives.append(Directive(name[1:], text, line, column))
         elif name in (".alias", ".pragma"):
             self._semicolon_directive(cursor)
         else:
@@ -137,8 +148,9 @@ class _ModuleParser:
         if match is None:
             raise cursor.error(f"expected a version such as 9.0, found {cursor.found}", "L007")
         cursor.take()
-        if self._version == (0, 0):
-            self._version = (int(match[1]), int(match[2]))
+        if self._version != (0, 0):
+            raise cursor.error("a module has one '.version'", "L005")
+        self._version = (int(match[1]), int(match[2]))
 
     def _target_directive(self, cursor: Cursor) -> None:
         cursor.take()
@@ -152,13 +164,15 @@ class _ModuleParser:
             raise cursor.error("registers are declared inside a function body")
         for decl in variable_declaration(cursor, self.source, space, linkage, ()):
             self._variables.append(decl)
+            if linkage == "extern":
+                self._extern.add(decl.name)
             for symbol in variable_symbols(decl, "variable"):
                 self._declare(symbol, decl.line, decl.column, linkage)
 
     def _declare(self, symbol: Symbol, line: int, column: int, linkage: str = "") -> None:
         before = self._root.names.get(symbol.name)
         self._root.declare_symbol(symbol)
-        if before is not None and linkage != "extern" and before != symbol:
+        if before is not None and linkage != "extern" and symbol.name not in self._extern:
             span = Span(self.source.file, line, column, column + len(symbol.name))
             self.diagnostics.append(Diagnostic("L004", f"'{symbol.name}' is already declared", span))
 
@@ -173,14 +187,6 @@ class _ModuleParser:
         name = self.source.text[begin:brace].strip()
         self._directives.append(Directive("section", name, line, column))
         self._offset = end + 1
-
-    def _line_directive(self, cursor: Cursor) -> None:
-        line, column = self.source.place(cursor.at)
-        name = cursor.take()[1:]
-        end = self.source.text.find("\n", cursor.at)
-        end = len(self.source.text) if end < 0 else end
-        self._directives.append(Directive(name, self.source.text[cursor.at : end].strip(), line, column))
-        self._offset = end
 
     def _semicolon_directive(self, cursor: Cursor) -> None:
         line, column = self.source.place(cursor.at)
@@ -210,10 +216,12 @@ class _ModuleParser:
         directives = self._function_directives(cursor)
         before = self._root.names.get(name)
         symbol = Symbol(name, "", 0, "entry" if kind == "entry" else "function")
-        if before is None or before == symbol:
+        if before is None or (before == symbol and name not in self._defined):
             self._root.declare_symbol(symbol)
         else:
             self._declare(symbol, line, column)
+        if cursor.value == "{":
+            self._defined.add(name)
         body = None
         if cursor.value == ";":
             cursor.take()

@@ -80,8 +80,6 @@ def _judge_data(mnemonic: str, shape: Shape, data: Operand, index: int, store: b
             rule, which = error.args
             blamed = data.elements[which]
             return [Problem(_GROUP_CODES[rule], f"{GROUP_MESSAGES[rule]}, here '{blamed}'", index)]
-        if shape.lanes == 1:
-            found.append(Problem("L231", "braces around a single value are not in the manual", index, False))
         if any(isinstance(e, Special) for e in data.elements):
             found.append(Problem("L232", "a special register in a vector is not in the manual", index, False))
         if element.literal == "int" and element.mixed and not fits_memory(
@@ -98,7 +96,7 @@ def _judge_data(mnemonic: str, shape: Shape, data: Operand, index: int, store: b
     else:
         scalar = _scalar(mnemonic, data, index, store)
         if isinstance(scalar, Problem):
-            return [scalar] if scalar.error or scalar.code != "L000" else []
+            return [scalar]
         if isinstance(scalar, list):
             return scalar
         element = scalar

@@ -164,7 +164,8 @@ def _judge_symbol(shape: Shape, source: Symbol, context: Context) -> list[Proble
         return [Problem("L234", f"'{source}' outside an address is not in the manual", 1, False)]
     if shape.kind not in "bus":
         return [Problem("L205", f"an address is not of type '.{shape.type}'", 1)]
-    if TYPE_BITS[shape.type] == 32 and source.space == "global" and source.form != "plus" and context.address_bits == 64:
+    narrow = TYPE_BITS[shape.type] == 32 and context.address_bits == 64
+    if narrow and source.space == "global" and source.form != "plus":
         return [Problem("L218", f"the address of '{source.name}' has 64 bits in this module", 1)]
     if TYPE_BITS[shape.type] not in (32, 64):
         return [Problem("L237", f"an address does not have {TYPE_BITS[shape.type]} bits", 1, False)]
@@ -186,8 +187,6 @@ def _judge_pack(shape: Shape, operand: Operand, index: int) -> list[Problem]:
         return [Problem("L202", f"{lanes} elements of {element.bits} bits are not {bits} bits", index)]
     if not fits_exactly("b", bits // lanes, element, lanes):
         return [Problem("L201", f"'{operand}' cannot be packed", index)]
-    if lanes == 1:
-        return [Problem("L231", "braces around a single value are not in the manual", index, False)]
     return []
 
 

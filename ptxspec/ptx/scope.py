@@ -19,17 +19,20 @@ def special_register(name: str) -> Special | None:
 class Scope:
     """One block's names; looks in its ``parent`` for what it does not hold.
 
+    ``labels`` are the block's own, ``pending`` the names (with offsets) that may yet turn out to be labels of it.
     ``cache`` holds parsed operands by their text; ``unknown``, shared by all blocks of a module, collects the names
     that the last instruction mentions and nothing declares.
     """
 
-    __slots__ = ("cache", "names", "parent", "ranges", "unknown")
+    __slots__ = ("cache", "labels", "names", "parent", "pending", "ranges", "unknown")
 
     def __init__(self, parent: Scope | None) -> None:
         self.parent = parent
         self.names: dict[str, Register | Symbol] = {}
         self.ranges: dict[str, RegisterDecl] = {}
         self.cache: dict[str, Operand] = {}
+        self.labels: set[str] = set()
+        self.pending: list[tuple[str, int]] = []
         self.unknown: list[str] = [] if parent is None else parent.unknown
 
     def declare_register(self, decl: RegisterDecl) -> bool:
@@ -39,9 +42,21 @@ class Scope:
             fresh = decl.name not in self.names and self._ranged(decl.name) is None
             self.names[decl.name] = Register(decl.name, decl.cls, decl.lanes)
             return fresh
-        fresh = decl.name not in self.ranges
+        fresh = decl.name not in self.ranges and not any(self._in_range(decl, name) for name in self.names)
         self.ranges[decl.name] = decl
         return fresh
+
+    @staticmethod
+    def _in_range(decl: RegisterDecl, name: str) -> bool:
+        rest = name[len(decl.name) :] if name.startswith(decl.name) else ""
+        return rest.isdigit() and len(rest) < 12 and int(rest) < (decl.count or 0)
+
+    def declare_label(self, name: str) -> bool:
+        """True when a label of that name is new in this block; labels share the block's names."""
+        if name in self.labels or name in self.names or self._ranged(name) is not None:
+            return False
+        self.labels.add(name)
+        return True
 
     def declare_symbol(self, symbol: Symbol) -> bool:
         """Add a variable or function; False when the name is taken in this block."""

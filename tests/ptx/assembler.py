@@ -133,7 +133,7 @@ def _run(
             return
         for at, message in fresh.items():
             if not 0 <= at < len(rows):
-                found.other.append(f"line {at}: {message}")
+                found.other.append(f"line {at}: {message} {[live[r] for r in rows]}")
                 return
             found.bad[rows[at]] = message
         # After a fatal error only what stood before it was looked at in full; the errors are kept all the same.

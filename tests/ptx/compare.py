@@ -24,8 +24,11 @@ class Difference:
         return f"[{m.ptx} {m.sm} {m.toolkit}] {self.line}\n    lint:  {self.said}\n    ptxas: {self.ptxas}"
 
 
+UNJUDGED = "not judged"
+
+
 def lint_lines(lines: list[str], machine: Machine, start: str, tail: str) -> dict[int, str]:
-    """Index of each line that the linter calls an error, and the first thing it says."""
+    """Index of each line that the linter calls an error or does not judge, and the first thing it says."""
     before = f".version {machine.ptx}\n.target {machine.sm}\n.address_size 64\n{start}"
     first = before.count("\n") + 1
     result = lint(before + "\n".join(lines) + "\n" + tail, "lines.ptx", toolkit=machine.major_minor)
@@ -33,6 +36,8 @@ def lint_lines(lines: list[str], machine: Machine, start: str, tail: str) -> dic
     for finding in result.findings:
         if finding.severity == "error":
             found.setdefault(finding.line - first, f"{finding.code} {finding.diagnostic.message}")
+    for line in result.unjudged_lines:
+        found.setdefault(line - first, UNJUDGED)
     return found
 
 
@@ -63,7 +68,7 @@ def compare(lines: list[str], machine: Machine, crashes: list[str] | None = None
     if crashes is not None:
         crashes += [lines[index] for index in crashed]
     for index, line in enumerate(lines):
-        if index in crashed:
+        if index in crashed or ours.get(index) == UNJUDGED:
             continue
         if (index in ours) != (index in theirs):
             found.append(Difference(machine, line, ours.get(index, "accepted"), theirs.get(index, "accepted")))
