@@ -24,9 +24,10 @@ from .draw import Case, case, neighbours, random_cases
 from .enumerate import accepted_anywhere
 from .host import Setting
 from .operands import operand_cases
+from .product import product_cases
 from .settings import grid, spread, toolkits
 
-Kind = Literal["grid", "sample", "exhaustive", "operands", "entry"]
+Kind = Literal["grid", "sample", "exhaustive", "operands", "entry", "product"]
 _CHUNK = 40_000
 
 
@@ -37,7 +38,7 @@ class Plan:
     ``sample``: the same under a spread of settings. ``exhaustive``: every form that some assembler takes, and all its
     one-slot neighbours. ``operands``: right opcodes with operands changed, of the
     mnemonics that the database has completely; these ``lint`` predicts. ``entry``: forms that the front end takes, in
-    a kernel, where code is generated for them.
+    a kernel, where code is generated for them. ``product``: all spellings of all words, through representatives.
     """
 
     kind: Kind
@@ -141,7 +142,7 @@ def run(plan: Plan, state: Path | None = None, progress: TextIO | None = None) -
 
 def _together(plan: Plan, work: Sequence[Unit]) -> Iterator[tuple[str, Setting, list[Unit]]]:
     """Units that are asked in one go: a whole setting, or a single unit where it is large enough by itself."""
-    if plan.kind == "exhaustive":
+    if plan.kind in ("exhaustive", "product"):
         yield from ((unit.toolkit, unit.setting, [unit]) for unit in work)
         return
     groups: dict[tuple[str, Setting], list[Unit]] = {}
@@ -154,6 +155,9 @@ def _cases(plan: Plan, unit: Unit) -> Iterator[Case]:
     source = random.Random(f"{plan.seed}|{unit.key}")
     if plan.kind == "operands":
         yield from operand_cases(unit.mnemonic, unit.setting, plan.lines, source)
+        return
+    if plan.kind == "product":
+        yield from product_cases(unit.mnemonic)
         return
     if plan.kind == "entry":
         drawn = random_cases(unit.mnemonic, 6 * plan.lines, source)

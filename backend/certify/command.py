@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="ptxspec certify", description=__doc__)
-    kinds = ["sample", "grid", "exhaustive", "operands", "entry"]
+    kinds = ["sample", "grid", "exhaustive", "operands", "entry", "product"]
     parser.add_argument("kind", choices=kinds, help="how instructions are drawn")
     parser.add_argument("--mnemonic", action="append", default=[], help="only these mnemonics (default: all)")
     parser.add_argument("--toolkit", action="append", default=[], help="only these toolkits, as 13.0")

@@ -11,6 +11,7 @@ from ptxspec.forms import registry
 
 from .campaign import Plan, Result
 from .compare import Disagreement, Tally, grouped
+from .product import product_size
 from .settings import missing_toolkits, toolkits
 
 _MOST = 40
@@ -71,7 +72,8 @@ def markdown(result: Result, date: str) -> str:
     if result.disagreements:
         out += ["", "## Differences", ""]
         out += [f"* {count} x {_sentence(one)}" for count, one in grouped(result.disagreements)]
-    counts = "" if result.plan.kind == "exhaustive" else f" --lines {result.plan.lines} --seed {result.plan.seed}"
+    drawn = result.plan.kind not in ("exhaustive", "product")
+    counts = f" --lines {result.plan.lines} --seed {result.plan.seed}" if drawn else ""
     out += ["", f"Again with: `ptxspec certify {result.plan.kind}{counts} --report docs/certification`", ""]
     return "\n".join(out)
 
@@ -95,6 +97,9 @@ def _question(plan: Plan) -> str:
             return f"{plan.lines} lines of each mnemonic with operands changed, under a spread of versions and targets."
         case "entry":
             return f"{plan.lines} lines of each mnemonic that the front end takes, in a kernel: code is generated."
+        case "product":
+            total = sum(product_size(name) for name in plan.mnemonics)
+            return f"One spelling for each class of words that no rule tells apart; they stand for {total:,} spellings."
         case "exhaustive":
             return "Every form that some assembler takes, and every spelling one qualifier away from one."
 

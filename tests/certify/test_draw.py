@@ -7,6 +7,7 @@ import random
 import pytest
 from ptxspec.backend.certify.draw import bits_of, case, choices, fit, neighbours, random_cases, size, spell, spellings
 from ptxspec.backend.certify.enumerate import accepted_anywhere, support
+from ptxspec.backend.certify.product import product_cases, product_size
 
 from ptxspec.forms import check, registry
 from ptxspec.forms.parse import parse
@@ -100,6 +101,14 @@ def test_operands_fit_the_spelling() -> None:
         assert drawn.line == line
     assert fit("no.such.thing") is None
     assert fit("ld.global.foo") is None
+
+
+def test_the_product_is_covered_by_representatives() -> None:
+    for name in ("ldu", "mov", "bar"):
+        cases = list(product_cases(name))
+        assert len({one.opcode for one in cases}) >= 3
+        assert product_size(name) >= sum(size(form) for form in registry.table(name).forms) > 0
+    assert product_size("ld") > 69_000_000
 
 
 def test_bits() -> None:
