@@ -1,7 +1,7 @@
 """Ways out of a failed obligation, each of them proved before it is offered.
 
 A remedy is a small change that a person can make: a narrower instruction, a guard, an assumption, padding, a
-a declared alignment, a wider integer type, a barrier. It is tried on the failed claim; only what the prover then proves
+declared alignment, a wider integer type, a barrier. It is tried on the failed claim; only what the prover then proves
 (and what can still happen at all) is shown.
 """
 

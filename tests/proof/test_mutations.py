@@ -1,4 +1,4 @@
-"""Mutation testing: a right kernel with one small change; when brute force finds the change wrong, the prover must too."""
+"""Mutation testing: a right kernel with one small change. Where brute force finds it wrong, the prover must too."""
 
 from __future__ import annotations
 

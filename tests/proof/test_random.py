@@ -31,7 +31,7 @@ def disagreement(seed: int) -> str | None:
         return None
     if not truth.bad:
         return f"refuted for {sorted(refuted)}, but legal"
-    # Where barriers are not met by all, races are judged on the structure; where indices are outside, order is not judged.
+    # Where barriers are not met by all, races are judged on the structure; outside its bounds no order is judged.
     loose = {"race-free"} if "convergent" in truth.bad else set()
     loose |= {"consecutive"} if "in-bounds" in truth.bad else set()
     wrong = refuted - truth.bad - loose

@@ -404,7 +404,7 @@ def statements(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
 
 
 class Truth:
-    """What brute force knows: broken obligations over all scalar values tried, and whether some statement never runs."""
+    """What brute force knows: the broken obligations over all scalar values, and the statements that never run."""
 
     def __init__(self, kernel: ir.Kernel, values: dict[str, range]) -> None:
         scalars = [p for p in kernel.params if isinstance(p, Var)]

@@ -236,7 +236,8 @@ class Program(Maker):
             cols = r.choice([1, 4, 4, 2])
             layout = ""
             if cols == 4 and rows & (rows - 1) == 0 and rows >= 4 and r.random() < 0.3:
-                layout = f", layout=ComposeLayout({r.choice([0, 2, 2])}, 1, 1, TileLayout(S[({rows}, {cols}) : ({cols}, 1)]))"
+                tile = f"TileLayout(S[({rows}, {cols}) : ({cols}, 1)])"
+                layout = f", layout=ComposeLayout({r.choice([0, 2, 2])}, 1, 1, {tile})"
             self.emit(f'sh = T.alloc_shared(({rows}, {cols}), "float32"{r.choice(["", ", align=16"])}{layout})')
             self.arrays.append(Array("sh", rows, cols, "shared"))
         for _ in range(r.choice([1, 2, 2, 3, 4, 5])):
@@ -559,9 +560,8 @@ class Careful(Program):
             start = r.randrange(0, array.cols - width + 1, width)
             memory = f"{array.name}.sub[{row}, {start}:{start + width}]"
         operands = f"{register}, {memory}" if load else f"{memory}, {register}"
-        self.emit(
-            f'T.cuda.tile.apply(T.ptx["{"ld" if load else "st"}.{array.scope}{vec}.b32"], {operands}{self.predicate(load)})'
-        )
+        opcode = f"{'ld' if load else 'st'}.{array.scope}{vec}.b32"
+        self.emit(f'T.cuda.tile.apply(T.ptx["{opcode}"], {operands}{self.predicate(load)})')
         if array.scope == "shared" and not self.divergent:
             self.emit("T.cuda.cta_sync()")
 

@@ -78,7 +78,7 @@ def barrier_in_half(A: T.Tensor((64,), "float32"), n: T.int32):
 def barrier_in_uneven_loop(A: T.Tensor((64,), "float32")):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
     for i in T.serial(T.cuda.thread_idx("x"), 100, 64):
-        A[i % 64] = 1.0
+        A[i & 63] = 1.0
         T.cuda.cta_sync()
 
 
@@ -113,7 +113,7 @@ def loop_may_not_run(A: T.Tensor((64,), "float32"), n: T.int32):
     tid = T.cuda.thread_idx("x")
     r = T.alloc_local((1,), "float32")
     for i in T.serial(n):
-        r[0] = 1.0
+        r[0] = T.float32(i)
     A[tid] = r[0]
 
 
