@@ -27,6 +27,13 @@ def placed(error: PtxspecError, span: Span) -> PtxspecError:
                          for d in error.diagnostics))
 
 
+def own_name(module: str) -> str:
+    """The name under which users know one of our modules: T for the namespace, T.cuda for what is below it."""
+    if module in ("ptxspec.t", "ptxspec.lang.t"):
+        return "T"
+    return module.replace("ptxspec.lang.", "T.", 1)
+
+
 def said(value: object) -> str:
     """``value`` for a message: its text where a person wrote or would recognise it, else what kind of thing it is."""
     name = str(getattr(value, "__name__", ""))

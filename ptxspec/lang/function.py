@@ -139,7 +139,7 @@ class Reader(Statements):
         except PtxspecError as error:
             raise placed(error, self.span(arg.annotation)) from error
         except Exception as error:
-            said = str(error).replace("module 'ptxspec.lang.t'", "T")
+            said = str(error).replace("module 'ptxspec.lang.t'", "T").replace("module 'ptxspec.t'", "T")
             self.refuse("K212", f"the type of `{arg.arg}` cannot be computed: {type(error).__name__}: {said}",
                         arg.annotation, help="name types and dimensions that exist where the kernel is defined")
         if isinstance(kind, Tensor):

@@ -149,3 +149,27 @@ def test_reading_kernels_loads_nothing_heavy(tmp_path: Path) -> None:
     '''))
     result = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_helpers_of_the_public_namespace_are_read() -> None:
+    import ptxspec
+
+    public = ptxspec.T
+
+    def row():
+        return public.cuda.block_idx() * 32 + public.cuda.thread_idx()
+
+    @public.function
+    def kernel(A: public.Tensor((64,), "int32")):
+        public.device_entry(launch=public.cuda.LaunchConfig(grid=2, block=32))
+        A[row()] = 1
+
+    assert repr(kernel.kernel().body[0].index) == "(blockIdx.x * 32 + threadIdx.x,)"
+
+    @public.function
+    def wrong(A: public.Tensor((64,), "int32")):
+        public.device_entry(launch=public.cuda.LaunchConfig(grid=2, block=32))
+        A[0] = public.cuda.threadidx()
+
+    with pytest.raises(KernelError, match=r"`T\.cuda` has no attribute `threadidx`"):
+        wrong.kernel()

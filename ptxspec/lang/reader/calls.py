@@ -292,7 +292,7 @@ def _speaks_t(function: FunctionType) -> bool:
 
 
 def _is_t(value: object) -> bool:
-    return (isinstance(value, ModuleType) and value.__name__ in ("ptxspec.lang.t", "ptxspec.lang.cuda")) \
+    return (isinstance(value, ModuleType) and value.__name__ in ("ptxspec.t", "ptxspec.lang.t", "ptxspec.lang.cuda")) \
         or bool(getattr(value, "ptxspec_intrinsic", False)) or isinstance(value, TensorView)
 
 

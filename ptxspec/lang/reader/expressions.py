@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from ptxspec.diagnostics import PtxspecError, Span
 from ptxspec.lang import ir
-from ptxspec.lang.errors import nearest, placed
+from ptxspec.lang.errors import nearest, own_name, placed
 from ptxspec.lang.reader.base import ReaderBase, involves_kernel
 from ptxspec.lang.tensor import ElementRef, Pointer, SubAccess, TensorView
 from ptxspec.scalar import index as ix
@@ -143,8 +144,9 @@ class Expressions(ReaderBase):
         """``left op right``."""
         name, plain = _BINARY[type(op)]
         for side, other, reflected in ((left, right, False), (right, left, True)):
-            if hasattr(side, "ptxspec_binary") and name:       # a tile: element by element
-                return self.python(lambda: side.ptxspec_binary(name, other, reflected), node, f"`{_symbol(op)}`")
+            work = getattr(side, "ptxspec_binary", None)   # a tile: element by element
+            if work is not None and name:
+                return self.python(partial(work, name, other, reflected), node, f"`{_symbol(op)}`")
         if isinstance(left, (Expr, TensorView)) or isinstance(right, (Expr, TensorView)):
             if isinstance(op, ast.MatMult):
                 return self.python(lambda: plain(left, right), node, "`@`")
@@ -163,9 +165,9 @@ class Expressions(ReaderBase):
         if isinstance(node.op, ast.Not):
             condition = self.truth(value, node)
             return typed.negate(condition, self.span(node)) if isinstance(condition, Expr) else not condition
-        if hasattr(value, "ptxspec_unary") and not isinstance(node.op, ast.UAdd):
-            return self.python(lambda: value.ptxspec_unary("neg" if isinstance(node.op, ast.USub) else "not"), node,
-                               "this operator")
+        work = getattr(value, "ptxspec_unary", None)
+        if work is not None and not isinstance(node.op, ast.UAdd):
+            return self.python(partial(work, "neg" if isinstance(node.op, ast.USub) else "not"), node, "this operator")
         if isinstance(value, (Expr, TensorView)):
             item = self.scalar(value, node, "this operator")
             if isinstance(node.op, ast.UAdd):
@@ -279,7 +281,7 @@ class Expressions(ReaderBase):
             return getattr(value, name)
         except AttributeError:
             known = [n for n in dir(value) if not n.startswith("_")]
-            owner = getattr(value, "__name__", type(value).__name__).replace("ptxspec.lang.", "T.").removesuffix(".t")
+            owner = own_name(getattr(value, "__name__", type(value).__name__))
             self.refuse("K214", f"`{owner}` has no attribute `{name}`", node, help=nearest(name, known))
         except PtxspecError as error:
             raise placed(error, self.span(node)) from error
