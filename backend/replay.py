@@ -12,7 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Literal
 
 from ptxspec.diagnostics import PtxspecError
-from ptxspec.lang.ir import Kernel, Load
+from ptxspec.lang.ir import Apply, Kernel, Load
 from ptxspec.lang.locate import element_bytes, storage
 from ptxspec.proof.report import promise_of
 from ptxspec.proof.tree import Access, steps
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .simulate import Fault
 
-Status = Literal["same", "differs", "terms", "not run"]
+Status = Literal["same", "differs", "hidden", "terms", "not run"]
 
 #: The fault that a broken obligation shows when the kernel runs. The others change values only, or stop the launch.
 EXPECTED: dict[str, str] = {
@@ -50,9 +50,9 @@ class Replay:
     """One replayed obligation.
 
     ``status``: ``same`` (the ``expected`` fault at the counterexample's thread and byte), ``differs`` (the simulator
-    shows something else: one of the two is wrong, or the fault stays unseen), ``terms`` (no fault is to be expected;
-    ``terms`` are the evaluated numbers) or ``not run`` (``reason`` says why). ``fault`` is the matching fault, ``faults``
-    all of the counterexample's threads.
+    shows something else: one of the two is wrong), ``hidden`` (another mistake of the same kernel comes first), ``terms``
+    (no fault is to be expected; ``terms`` are the evaluated numbers) or ``not run`` (``reason`` says why). ``fault`` is
+    the matching fault, ``faults`` all of the counterexample's threads.
     """
 
     code: str
@@ -91,6 +91,8 @@ class Replay:
                 lines.append(f"                            from {shown.span}")
         if self.status == "same":
             lines.append(f"  same fault{', ' + self.reason if self.reason else ''}")
+        elif self.status == "hidden":
+            lines.append(f"  hidden: {self.reason}")
         else:
             lines.append(f"  DIFFERS: {self.reason}")
             lines.append("  prover and simulator disagree: please report this kernel as a defect of ptxspec")
@@ -134,8 +136,8 @@ def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
         places = [((p.thread or (0, 0, 0)), (p.block or (0, 0, 0))) for p in (example, example.second) if p is not None]
         from .simulate.watch import watch
         faults = watch(_without_promises(module.ptx), module.entry, grid, kernel.launch.block, staged.arguments, places,
-                       races=expected == "race", cluster=kernel.launch.cluster, dynamic_shared=module.shared_dynamic,
-                       line_map=module.line_map)
+                       races=expected == "race", undefined=expected == "undefined", cluster=kernel.launch.cluster,
+                       dynamic_shared=module.shared_dynamic, line_map=module.line_map)
     except NotStaged as reason:
         return Replay(*head, "not run", expected, said, str(reason))
     except Unknown as reason:
@@ -144,10 +146,17 @@ def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
         return Replay(*head, "not run", expected, said, error.diagnostics[0].message)
     lines = _lines_of(kernel, obligation, access, example)
     fault, reason = _match(obligation, example, expected, faults, lines, staged, access)
-    if fault is None and expected == "undefined" and not faults and _only_kept(kernel, obligation):
-        return Replay(*head, "terms", expected, said, "the undefined value stays in its register: nothing stores it, "
-                      "branches on it or uses it as an address", terms=_terms(obligation, kernel, sm))
-    return Replay(*head, "same" if fault is not None else "differs", expected, said, reason, fault, faults)
+    unseen = _unseen(kernel, obligation) if fault is None and expected == "undefined" and not faults else ""
+    if unseen:
+        return Replay(*head, "terms", expected, said, unseen, terms=_terms(obligation, kernel, sm))
+    if fault is not None:
+        return Replay(*head, "same", expected, said, reason, fault, faults)
+    hiding = _hiding(expected, faults, lines)
+    if hiding is not None:
+        where = f" on line {hiding.span.line}" if hiding.span is not None else ""
+        reason = f"another mistake of this kernel ({hiding.kind}{where}) comes first; mend it and prove again"
+        return Replay(*head, "hidden", expected, said, reason, None, (hiding, *(f for f in faults if f is not hiding)))
+    return Replay(*head, "differs", expected, said, reason, None, faults)
 
 
 def _without_promises(ptx: str) -> str:
@@ -155,13 +164,25 @@ def _without_promises(ptx: str) -> str:
     return re.sub(r"(\.param [^,\n]*\.ptr [^,\n]*\.align )\d+", r"\g<1>1", ptx)
 
 
-def _only_kept(kernel: Kernel, obligation: Obligation) -> bool:
-    """True where the registers are a destination that keeps its old value, or are read into a value of the kernel's."""
+def _unseen(kernel: Kernel, obligation: Obligation) -> str:
+    """Why reading an undefined register may show no fault; empty where it has to."""
+    example = obligation.counterexample
+    buffer = example.array if example is not None else None
+    writes = 0
+    forgets = False
     for step in steps(Walker(kernel).nodes):
+        statement = step.statement
         for registers in step.registers:
             if registers.span == obligation.where and registers.what == obligation.subject:
-                return registers.kind == "write" or isinstance(step.statement, Load)
-    return False
+                if registers.kind == "write" or isinstance(statement, Load):
+                    return "the undefined value stays in registers: nothing stores it or branches on it"
+            if registers.kind == "write" and registers.buffer.name == buffer:
+                writes += 1
+                forgets |= isinstance(statement, Apply) and statement.pred is not None and not statement.preserve_dst
+    if forgets and writes > 1:
+        return ("a false predicate leaves the older value in the register, so the machine has one; the kernel says "
+                "(without preserve_dst) that there is none")
+    return ""
 
 
 def access_of(kernel: Kernel, obligation: Obligation) -> Access | None:
@@ -224,6 +245,21 @@ def _match(obligation: Obligation, example: Counterexample, expected: str, fault
         return None, f"no fault where {expected} is expected"
     kinds = ", ".join(dict.fromkeys(f.kind for f in faults))
     return None, f"{expected} is expected, the simulator finds {kinds}"
+
+
+def _hiding(expected: str, faults: tuple[Fault, ...], lines: set[int]) -> Fault | None:
+    """The fault of the same threads that keeps the expected one from showing, if one does."""
+    for fault in faults:
+        if fault.kind in ("divergent-barrier", "step-limit", "trap"):
+            return fault   # the block goes no further
+        if fault.offset is not None and fault.offset >= 1 << 32:
+            return fault   # an address of another space
+        here = fault.span is None or fault.span.line in lines
+        if here and expected == "race" and fault.kind in ("misaligned", "out-of-bounds", "read-only"):
+            return fault   # the access that would race does not happen
+        if expected == "undefined" and fault.kind != "race":
+            return fault   # a value that was not loaded or stored, for another reason
+    return None
 
 
 def _remark(expected: str, fault: Fault, byte: int | None, wanted: int | None, lines: set[int]) -> str:

@@ -28,12 +28,13 @@ MOST_FAULTS = 4096
 
 
 def watch(ptx: str, entry: str, grid: Triple, block: Triple, args: Sequence[Argument],
-          watched: Sequence[tuple[Triple, Triple]], *, races: bool, cluster: Triple = (1, 1, 1),
+          watched: Sequence[tuple[Triple, Triple]], *, races: bool, undefined: bool, cluster: Triple = (1, 1, 1),
           dynamic_shared: int = 0, line_map: Mapping[int, Span] | None = None,
           step_limit: int = STEP_LIMIT) -> tuple[Fault, ...]:
     """Run the blocks of the ``watched`` (thread, block) pairs and return the faults of these threads, in order.
 
-    Other blocks of the grid do not run (but those of the same clusters do); arrays are read and written in place. Raises
+    Other blocks of the grid do not run (but those of the same clusters do); arrays are read and written in place.
+    ``races`` looks for races; without ``undefined`` registers and memory that were never written read as zero. Raises
     LaunchError R210 and R211 as :func:`~.launch.simulate` does.
     """
     program = _compiled(ptx, entry)
@@ -48,6 +49,11 @@ def watch(ptx: str, entry: str, grid: Triple, block: Triple, args: Sequence[Argu
     with np.errstate(all="ignore"):
         batch = _batch(program, shape, _blocks(shape, [b for _, b in watched]), memory, races)
         batch.regions |= {"param": params, "const": constants}
+        if not undefined:
+            for register in batch.registers:
+                register.undef = None
+            for region in batch.regions.values():
+                region.defined = None
         WatchedMachine(program, batch, faults, line_map or {}, watched, step_limit=step_limit).run()
     return tuple(faults)
 
@@ -74,8 +80,7 @@ class WatchedMachine(Machine):
         super().__init__(program, batch, faults, line_map, stop=False, step_limit=step_limit)
         self._looks_for_races = batch.races
         self._kept = faults
-        self._skipped = False
-        self._alone = False
+        self._skipped: list[Index] = []
         numbers = [_number(batch, thread, block) for thread, block in watched]
         self._watched: Index = np.array(numbers, np.intp)
 
@@ -85,62 +90,61 @@ class WatchedMachine(Machine):
             return super()._execute(code, pc, active)
         threads = active.threads()
         mine = np.isin(threads, self._watched)
-        if not mine.any():
-            self._batch.races = False
-            return super()._execute(code, pc, active)
         executed, left = 0, []
         for number in self._watched[np.isin(self._watched, threads)]:
-            self._alone = True
             done, after = self._through(code, pc, Active(1, np.array([number], np.intp)))
-            self._alone = False
             executed += done
-            left.append(after.threads())
+            left.append(after)
         if not mine.all():
             self._batch.races = False
             done, after = self._through(code, pc, active.narrow(~mine))
             executed += done
-            left.append(after.threads())
+            left.append(after)
         index = np.sort(np.concatenate(left))
         if not index.size:
             return executed, None
         return executed, (pc + 1, Active(index.size, None if index.size == self._batch.threads else index))
 
-    def _through(self, code: Code, pc: int, part: Active) -> tuple[int, Active]:
-        """The part's threads past one instruction: how many executed it, and which go on."""
-        executed, whole = 0, part
+    def _through(self, code: Code, pc: int, part: Active) -> tuple[int, Index]:
+        """The part's threads past one instruction: how many executed it, and which go on (faulty ones too)."""
+        executed, self._skipped = 0, []
         while part.count:
-            self._skipped = False
             done, follow = super()._execute(code, pc, part)
             executed += done
-            if self._skipped:
-                return executed, whole
             if follow is None:
-                return executed, Active(0, np.zeros(0, np.intp))
+                part = Active(0, np.zeros(0, np.intp))
+                break
             at, part = follow
             if at != pc:
-                return executed, part
-        return executed, part
+                break
+        return executed, np.concatenate([part.threads(), *self._skipped])
 
     def _trap(self, code: Code, trap: MemoryTrap | Undefined, chosen: Active, active: Active) -> Active:
-        if not self._alone:
+        if code.control is not None:
             return super()._trap(code, trap, chosen, active)
-        number = int(chosen.threads()[0])
+        threads = chosen.threads()[trap.positions]
+        first = int(threads[0])
         if isinstance(trap, Undefined):
-            self._add(code, "undefined", number, count=1, detail=trap.what)
+            self._add(code, "undefined", first, count=1, detail=trap.what)
         else:
-            self._add(code, trap.kind, number, count=1, detail=trap.detail, address=trap.address, size=trap.size,
+            self._add(code, trap.kind, first, count=1, detail=trap.detail, address=trap.address, size=trap.size,
                       buffer=trap.buffer, offset=trap.offset, extent=trap.extent)
-        self._skipped = True
-        return Active(0, np.zeros(0, np.intp))
+        self._skipped.append(threads)
+        keep = np.ones(self._batch.threads, bool)
+        keep[threads] = False
+        return active.narrow(keep[active.threads()])
 
     def _divergent(self, missing: Missing) -> None:
+        at = self._barriers._pc
         here = self._watched[np.isin(self._watched, missing.threads)]
-        away = self._watched[~np.isin(self._watched, missing.threads)]
         if here.size:
-            other, other_pc, ended = missing.other, missing.other_pc, missing.ended
-            if away.size and int(away[0]) != other:
-                other, other_pc, ended = int(away[0]), None, bool(self._batch.ended[int(away[0])])
-            missing = Missing(missing.pc, int(here[0]), missing.threads, other, other_pc, ended=ended)
+            first = int(here[0])
+            rest = self._watched[self._watched != first]
+            other = int(rest[0]) if rest.size else missing.other
+            other_pc = int(at[other]) if other is not None and at[other] >= 0 else None
+            ended = other is not None and bool(self._batch.ended[other])
+            pc = int(at[first]) if at[first] >= 0 else missing.pc
+            missing = Missing(pc, first, missing.threads, other, other_pc, ended=ended)
         super()._divergent(missing)
 
     def _add(self, code: Code, kind: str, thread: int, *, count: int, detail: str = "", address: int | None = None,
