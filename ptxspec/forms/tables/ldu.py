@@ -74,10 +74,10 @@ TABLE = Table(
     tolerances=(
     ),
     remarks=(
-        RemarkTable('load-sink', ('sink',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'the sink is described for some vector loads only', 'accepts the sink in every vector load, beside at least one register', 'fine to use', 64),
-        RemarkTable('group-of-one', ('group-of-one',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a scalar is written without braces', 'takes a brace group of one for a scalar, and for packing', 'write the register alone', 157),
-        RemarkTable('unified-with-others', ('unified',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'the unified attribute stands on the weak ld lines only', 'accepts it with every memory order, with nc, and on ldu', 'use it with plain loads only', 166),
-        RemarkTable('scalar-sink-crash', ('scalar-sink',), ('12.0', '12.4'), 'crash', '', '2026-11-29', 'the sink stands in vectors only', 'crashes on a sink as a scalar destination; later releases refuse it', 'load into a register', 204),
+        RemarkTable('load-sink', ('sink',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'the sink is described for some vector loads only', 'accepts the sink in every vector load, beside at least one register', 'fine to use', 75),
+        RemarkTable('group-of-one', ('group-of-one',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a scalar is written without braces', 'takes a brace group of one for a scalar, and for packing', 'write the register alone', 168),
+        RemarkTable('unified-with-others', ('unified',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'the unified attribute stands on the weak ld lines only', 'accepts it with every memory order, with nc, and on ldu', 'use it with plain loads only', 177),
+        RemarkTable('scalar-sink-crash', ('scalar-sink',), ('12.0', '12.4'), 'crash', '', '2026-11-29', 'the sink stands in vectors only', 'crashes on a sink as a scalar destination; later releases refuse it', 'load into a register', 215),
     ),
     forms=(
         FormTable(

@@ -93,14 +93,14 @@ TABLE = Table(
     },
     placed=0x0,
     tolerances=(
-        ToleranceTable('word-twice', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), frozenset(['NaN', 'approx', 'relu', 'sat', 'sync', 'uni']), frozenset([]), frozenset([]), (), 0, 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 101),
-        ToleranceTable('brain-behind-a-type', ('12.0', '12.4'), frozenset([]), frozenset([]), frozenset(['bf16', 'bf16x2']), (), 80, 'these instructions have one type', 'drops bf16 and bf16x2 behind another type; 12.8 and later refuse it', 'write one type', 119),
-        ToleranceTable('stray-pred-later', ('12.8', '12.9', '13.0', '13.5'), frozenset([]), frozenset(['pred']), frozenset([]), (), 0, 'these instructions have no type pred', 'drops the word pred beside the real types from 12.8 on; 12.0 and 12.4 refuse it', 'leave it out', 148),
+        ToleranceTable('word-twice', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), frozenset(['NaN', 'approx', 'relu', 'sat', 'sync', 'uni']), frozenset([]), frozenset([]), (), 0, 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112),
+        ToleranceTable('brain-behind-a-type', ('12.0', '12.4'), frozenset([]), frozenset([]), frozenset(['bf16', 'bf16x2']), (), 80, 'these instructions have one type', 'drops bf16 and bf16x2 behind another type; 12.8 and later refuse it', 'write one type', 130),
+        ToleranceTable('stray-pred-later', ('12.8', '12.9', '13.0', '13.5'), frozenset([]), frozenset(['pred']), frozenset([]), (), 0, 'these instructions have no type pred', 'drops the word pred beside the real types from 12.8 on; 12.0 and 12.4 refuse it', 'leave it out', 159),
     ),
     remarks=(
-        RemarkTable('word-twice', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 101),
-        RemarkTable('brain-behind-a-type', (), ('12.0', '12.4'), 'accept', '', '2026-11-29', 'these instructions have one type', 'drops bf16 and bf16x2 behind another type; 12.8 and later refuse it', 'write one type', 119),
-        RemarkTable('stray-pred-later', (), ('12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'these instructions have no type pred', 'drops the word pred beside the real types from 12.8 on; 12.0 and 12.4 refuse it', 'leave it out', 148),
+        RemarkTable('word-twice', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112),
+        RemarkTable('brain-behind-a-type', (), ('12.0', '12.4'), 'accept', '', '2026-11-29', 'these instructions have one type', 'drops bf16 and bf16x2 behind another type; 12.8 and later refuse it', 'write one type', 130),
+        RemarkTable('stray-pred-later', (), ('12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'these instructions have no type pred', 'drops the word pred beside the real types from 12.8 on; 12.0 and 12.4 refuse it', 'leave it out', 159),
     ),
     forms=(
         FormTable(

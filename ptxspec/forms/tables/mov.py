@@ -122,12 +122,12 @@ TABLE = Table(
     tolerances=(
     ),
     remarks=(
-        RemarkTable('mov-vector', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'mov has no vector qualifier', 'moves lane by lane between two brace groups, also from special registers such as %tid', 'write one mov for each lane', 55),
-        RemarkTable('predicate-in-packed-halves', ('predicate-class',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a predicate is held in a register declared pred', 'accepts a register declared f16x2 for a predicate', 'declare the register pred; this looks like an oversight of the assembler', 83),
-        RemarkTable('group-of-one', ('group-of-one',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a scalar is written without braces', 'takes a brace group of one for a scalar, and for packing', 'write the register alone', 157),
-        RemarkTable('function-as-value', ('function-symbol',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'the address of a function is moved as u32 or u64', "takes a function's name for any type of mov, with a warning, and as the source of st", 'write mov.u64', 175),
-        RemarkTable('function-as-f64', ('function-symbol',), ('13.5',), 'crash', 'entry', '2026-11-29', 'the address of a function is moved as u32 or u64', "crashes on a function's name as the source of mov.f64", 'write mov.u64', 184),
-        RemarkTable('address-cut', ('address-width',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'an address is moved at its full width', 'cuts the address of a variable to 16 or 32 bits without a word', 'move addresses as u64, or u32 for shared memory', 195),
+        RemarkTable('mov-vector', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'mov has no vector qualifier', 'moves lane by lane between two brace groups, also from special registers such as %tid', 'write one mov for each lane', 66),
+        RemarkTable('predicate-in-packed-halves', ('predicate-class',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a predicate is held in a register declared pred', 'accepts a register declared f16x2 for a predicate', 'declare the register pred; this looks like an oversight of the assembler', 94),
+        RemarkTable('group-of-one', ('group-of-one',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a scalar is written without braces', 'takes a brace group of one for a scalar, and for packing', 'write the register alone', 168),
+        RemarkTable('function-as-value', ('function-symbol',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'the address of a function is moved as u32 or u64', "takes a function's name for any type of mov, with a warning, and as the source of st", 'write mov.u64', 186),
+        RemarkTable('function-as-f64', ('function-symbol',), ('13.5',), 'crash', 'entry', '2026-11-29', 'the address of a function is moved as u32 or u64', "crashes on a function's name as the source of mov.f64", 'write mov.u64', 195),
+        RemarkTable('address-cut', ('address-width',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'an address is moved at its full width', 'cuts the address of a variable to 16 or 32 bits without a word', 'move addresses as u64, or u32 for shared memory', 206),
     ),
     forms=(
         FormTable(
@@ -317,7 +317,7 @@ TABLE = Table(
             waivable=0x0,
             lowered=False,
             findings=(
-                FindingTable('mov-vector', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), None, 0x0, 0x0, True, 'accept', '', 'mov has no vector qualifier', 'moves lane by lane between two brace groups, also from special registers such as %tid', 'write one mov for each lane', 55),
+                FindingTable('mov-vector', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), None, 0x0, 0x0, True, 'accept', '', 'mov has no vector qualifier', 'moves lane by lane between two brace groups, also from special registers such as %tid', 'write one mov for each lane', 66),
             ),
             operands=(
                 OperandTable('d', 'out', ('vector',), ('slot', 'type'), ('attr', 'vec', 'lanes'), '', 'exact', True, None),

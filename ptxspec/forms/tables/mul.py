@@ -108,12 +108,12 @@ TABLE = Table(
     },
     placed=0x7,
     tolerances=(
-        ToleranceTable('word-twice', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), frozenset(['NaN', 'approx', 'relu', 'sat', 'sync', 'uni']), frozenset([]), frozenset([]), (), 0, 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 101),
-        ToleranceTable('stray-pred-in-mul', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), frozenset([]), frozenset(['pred']), frozenset([]), ('mul.float',), 0, 'this instruction has no type pred', 'drops the word pred beside a float type; beside an integer type it refuses it', 'leave it out', 138),
+        ToleranceTable('word-twice', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), frozenset(['NaN', 'approx', 'relu', 'sat', 'sync', 'uni']), frozenset([]), frozenset([]), (), 0, 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112),
+        ToleranceTable('stray-pred-in-mul', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), frozenset([]), frozenset(['pred']), frozenset([]), ('mul.float',), 0, 'this instruction has no type pred', 'drops the word pred beside a float type; beside an integer type it refuses it', 'leave it out', 149),
     ),
     remarks=(
-        RemarkTable('word-twice', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 101),
-        RemarkTable('stray-pred-in-mul', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'this instruction has no type pred', 'drops the word pred beside a float type; beside an integer type it refuses it', 'leave it out', 138),
+        RemarkTable('word-twice', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112),
+        RemarkTable('stray-pred-in-mul', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'this instruction has no type pred', 'drops the word pred beside a float type; beside an integer type it refuses it', 'leave it out', 149),
     ),
     forms=(
         FormTable(
