@@ -21,6 +21,7 @@ class Addresses:
         self.indices = indices
         self.parameters: dict[Buffer, Symbol] = {}
         self.symbols: dict[Buffer, Symbol] = {}
+        self._bases: dict[Buffer, Register] = {}
 
     def operand(self, buffer: Buffer, runtime: Poly, constant: int) -> Address:
         """The address of byte ``runtime + constant`` of ``buffer``."""
@@ -40,6 +41,9 @@ class Addresses:
 
     def base(self, buffer: Buffer) -> Register:
         """The global-space address of an array parameter."""
+        known = self._bases.get(buffer)
+        if known is not None:
+            return known
         symbol = self.parameters.get(buffer)
         if symbol is None:
             raise self.context.error("E109", f"`{buffer.name}` is global memory but not a parameter",
@@ -51,6 +55,7 @@ class Addresses:
             self.context.instr("cvta.to.global.u64", (register, generic))
         found = self.context.once(("base", buffer), "b64", write)
         assert isinstance(found, Register)
+        self._bases[buffer] = found
         return found
 
     def _global(self, buffer: Buffer, runtime: Poly) -> Register:

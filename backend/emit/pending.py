@@ -30,7 +30,7 @@ class Pending:
         self.written = written
         self._held: list[_Held] = []
         self._next = 0
-        self._owner: dict[Register, int] = {}
+        self._owner: dict[str, int] = {}   # by name: hashing text is cheapest
 
     def holds(self, apply: Apply, registers: int) -> bool:
         """True where ``apply``, which loads ``registers`` 32-bit registers in all, is to be held back."""
@@ -50,12 +50,12 @@ class Pending:
         target = operands[0]
         for register in target.elements if isinstance(target, Vector) else (target,):
             if isinstance(register, Register):
-                self._owner[register] = len(self._held)
+                self._owner[register.name] = len(self._held)
         self._held.append((apply, operands, self.context.span, registers))
 
     def need(self, register: Register) -> None:
         """``register`` is about to be used: write what loads it, and the rest of its batch."""
-        index = self._owner.get(register)
+        index = self._owner.get(register.name)
         if index is None or index < self._next:
             return
         size = 0

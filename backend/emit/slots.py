@@ -24,14 +24,16 @@ class Slots:
         self.context = context
         self.pending = pending
         self.slot_bits = slot_bits
-        self._registers: dict[tuple[Buffer, int], Register] = {}
+        self._registers: dict[Buffer, dict[int, Register]] = {}
 
     def slot(self, buffer: Buffer, number: int) -> Register:
         """The register of slot ``number``, counted in slot widths."""
-        key = (buffer, number)
-        found = self._registers.get(key)
+        held = self._registers.get(buffer)
+        if held is None:
+            held = self._registers[buffer] = {}
+        found = held.get(number)
         if found is None:
-            found = self._registers[key] = self.context.registers.fresh(slot_class(self.slot_bits[buffer]))
+            found = held[number] = self.context.registers.fresh(slot_class(self.slot_bits[buffer]))
         else:
             self.pending.need(found)
         return found
@@ -45,7 +47,9 @@ class Slots:
                 "E102", f"a {bits}-bit access at byte {byte} of register tensor `{buffer.name}` starts inside a slot",
                 Note("fact", f"its registers hold {unit * 8} bits each"),
                 Note("help", "start the view at a multiple of that width"))
-        return [self.slot(buffer, first + k) for k in range(max(1, bits // (unit * 8)))]
+        if bits <= unit * 8:
+            return [self.slot(buffer, first)]
+        return [self.slot(buffer, first + k) for k in range(bits // (unit * 8))]
 
     def read(self, buffer: Buffer, byte: int, bits: int) -> Register:
         """``bits`` bits at ``byte`` as one register: the slot itself where it has that width."""

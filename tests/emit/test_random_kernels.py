@@ -64,7 +64,9 @@ class Writer:
         ])
 
     def index(self, names: list[str]) -> str:
-        return f"({self.rng.choice(names)} * {self.rng.randrange(1, 4)} + {self.rng.randrange(N)}) % {N}"
+        # Values from data may wrap, which an index must not: only small numbers lead to one.
+        small = [name for name in names if not name.startswith("x")]
+        return f"({self.rng.choice(small)} * {self.rng.randrange(1, 4)} + {self.rng.randrange(N)}) % {N}"
 
     def condition(self, names: list[str], depth: int = 1) -> str:
         rng = self.rng
