@@ -37,7 +37,7 @@ _STATEMENT = re.compile(
       (?P<close>\}}) | (?P<open>\{{)
     | (?P<label>{IDENTIFIER})\s*:(?!:)
     | (?P<dir>\.[A-Za-z_]\w*)
-    | (?:@\s*(?P<neg>!?)\s*(?P<pred>{IDENTIFIER})\s*)?
+    | (?:@\s*(?P<neg>!?)\s*(?P<pred>{IDENTIFIER})(?![\w$])\s*)?
       (?P<op>[A-Za-z_]\w*(?:\s*\.\s*\w+(?:::\w+)*)*)
     )""",
     re.X,
@@ -82,7 +82,7 @@ class BodyParser:
                     self._report(rest.error("expected '}' at the end of a function body"))
                     offset = len(text)
                     break
-                self._report(rest.error(f"unexpected {rest.found}"))
+                self._report(self._unexpected(rest))
                 offset = self._resume(rest.at)
                 continue
             kind = match.lastgroup
@@ -117,6 +117,16 @@ class BodyParser:
             self._scope = scopes.pop()
         self._close_block()
         self._undeclared()
+
+    @staticmethod
+    def _unexpected(rest: Cursor) -> PtxSyntaxError:
+        if not rest.accept("@"):
+            return rest.error(f"unexpected {rest.found}")
+        rest.accept("!")
+        if rest.kind != "name":
+            return rest.error(f"expected a predicate after '@', found {rest.found}")
+        rest.take()
+        return rest.error(f"expected an instruction after the guard, found {rest.found}")
 
     def _report(self, error: PtxSyntaxError) -> None:
         self._diagnostics.append(self._source.diagnostic(error))

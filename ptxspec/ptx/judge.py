@@ -33,8 +33,8 @@ from ptxspec.ptx.rules_mov import judge_mov
 from ptxspec.ptx.special import special_info
 
 Said = tuple[str, Severity, str, int, tuple[Note, ...]]
-# Mnemonics whose every form is in the database: an unknown word there is an error, elsewhere it is just not judged.
-COMPLETE = frozenset({"ld", "ldu", "st", "mov"})
+# Mnemonics with operand rules of their own; the others' operands are held against the database's description.
+CORE = frozenset({"ld", "ldu", "st", "mov"})
 # Mnemonics whose constants are judged by their value, so that one good line says nothing about the next.
 BY_VALUE = frozenset({"bar", "barrier"})
 _UNLISTED = frozenset({"F001", "F101", "F102", "F103", "F104"})
@@ -105,13 +105,13 @@ class Judge:
             return made
         chosen = self._chosen
         verdict = check(instruction.opcode, sm=chosen.sm, ptx=chosen.ptx_text, toolkit=chosen.toolkit)
-        if mnemonic not in COMPLETE and verdict.code in _UNLISTED:
+        if verdict.code in _UNLISTED and not registry.complete(mnemonic):
             return made
         made.known = True
         made.said, made.refused = self._opcode_said(verdict)
         if made.refused:
             return made
-        if mnemonic in COMPLETE:
+        if mnemonic in CORE:
             made.shape = shape_of(instruction.modifiers, _TYPES)
         else:
             made.forms = tuple(u.operands for u in uses(instruction.opcode))
@@ -121,6 +121,8 @@ class Judge:
     def _opcode_said(self, verdict: FormVerdict) -> tuple[tuple[Said, ...], bool]:
         if not self._chosen.assembles:
             # No assembler reads this module (said once for the module); the manual's opinion is still of use.
+            if verdict.code == "F003":
+                return (), False
             refused = not verdict.legal and verdict.code != "F105"
         else:
             refused = verdict.ptxas is Outcome.REJECT
@@ -144,13 +146,18 @@ class Judge:
             )
         elif opcode.forms:
             generic = judge_generic(instruction, opcode.forms, context)
-            if generic is None:
+            if generic is None and not registry.complete(mnemonic):
                 return None
-            found = generic
+            found = generic if generic is not None else [_count(mnemonic, opcode.forms, len(operands))]
         else:
             found = []
         found += _special_floors(operands, context)
         return found
+
+
+def _count(mnemonic: str, forms: tuple[tuple[OperandUse, ...], ...], written: int) -> Problem:
+    wanted = " or ".join(str(n) for n in sorted({len(uses) for uses in forms}))
+    return Problem("L200", f"'{mnemonic}' takes {wanted} operands, {written} are written")
 
 
 def _special_floors(operands: tuple[Operand, ...], context: Context) -> list[Problem]:
@@ -191,4 +198,4 @@ def operand_key(operand: Operand) -> Hashable:
     return type(operand).__name__
 
 
-__all__ = ["COMPLETE", "Judge", "Said", "operand_key"]
+__all__ = ["CORE", "Judge", "Said", "operand_key"]

@@ -11,7 +11,7 @@ from bisect import bisect_right
 
 from ptxspec.diagnostics import Diagnostic, PtxspecError, Span
 
-IDENTIFIER = r"(?:[A-Za-z][\w$]*|[_$%][\w$]*)"
+IDENTIFIER = r"(?:[A-Za-z][\w$]*|[_$%][\w$]+|_)"
 NUMBER = (
     r"(?:0[fF][0-9a-fA-F]{8}(?![0-9a-fA-F])|0[dD][0-9a-fA-F]{16}(?![0-9a-fA-F])|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?"
     r"|\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\d+U?)"

@@ -48,6 +48,8 @@ def judge_generic(
     """What is wrong under the form that fits best; empty when one fits, None when no form has so many operands."""
     mnemonic, operands, words = instruction.mnemonic, instruction.operands, instruction.modifiers
     guarded = instruction.guard is not None
+    if mnemonic == "cvta" and "u32" in words and context.address_bits == 64:
+        return [Problem("L218", "'cvta.u32' converts 32-bit addresses, those of this module have 64 bits")]
     best: list[Problem] | None = None
     for uses in forms:
         if len(uses) != len(operands):

@@ -29,6 +29,9 @@ class Machine:
     sm: str
     toolkit: str
 
+    def __str__(self) -> str:
+        return f"{self.ptx}-{self.sm}-{self.toolkit}"
+
     @property
     def major_minor(self) -> str:
         """The release as the database names it: ``13.0``."""

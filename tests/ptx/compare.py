@@ -8,6 +8,7 @@ from ptxspec.ptx.lint import lint
 
 from .assembler import Machine, refused
 from .lines import TAIL, Lines, head
+from .other_lines import OtherLines
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,7 @@ def compare(lines: list[str], machine: Machine, crashes: list[str] | None = None
 
     Lines that the linter holds for syntax errors go to the assembler in small modules, since each ends a run.
     """
-    version = tuple(int(p) for p in machine.ptx.split("."))
-    number = int("".join(c for c in machine.sm if c.isdigit()))
-    start = head((version[0], version[1]), number)
+    start = head(*_version(machine))
     ours: dict[int, str] = {}
     for at in range(0, len(lines), 150):  # the parser stops after some hundred complaints, as it should
         for index, message in lint_lines(lines[at : at + 150], machine, start, TAIL).items():
@@ -75,9 +74,18 @@ def compare(lines: list[str], machine: Machine, crashes: list[str] | None = None
     return found
 
 
+def _version(machine: Machine) -> tuple[tuple[int, int], int]:
+    major, minor = machine.ptx.split(".")
+    return (int(major), int(minor)), int("".join(c for c in machine.sm if c.isdigit()))
+
+
 def draw(seed: int, machine: Machine, count: int) -> list[str]:
-    """``count`` random lines for a machine."""
-    version = tuple(int(p) for p in machine.ptx.split("."))
-    number = int("".join(c for c in machine.sm if c.isdigit()))
-    source = Lines(seed, (version[0], version[1]), number)
+    """``count`` random lines of loads, stores and moves for a machine."""
+    source = Lines(seed, *_version(machine))
     return [source.line() for _ in range(count)]
+
+
+def draw_others(seed: int, machine: Machine, count: int) -> list[str]:
+    """``count`` random lines of the other instructions."""
+    source = OtherLines(seed, *_version(machine))
+    return [source.other() for _ in range(count)]

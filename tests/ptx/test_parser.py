@@ -179,7 +179,8 @@ def test_operands() -> None:
 
 
 def test_spelling_of_instructions_and_places() -> None:
-    function = body("    .reg .pred q; .reg .b32 a;\nL1: /* c */ @!q\n  add .s32\n   a, a,  // comment; {\n   1 ;  bra.uni L1;")
+    function = body("    .reg .pred q; .reg .b32 a;\n"
+                    "L1: /* c */ @!q\n  add .s32\n   a, a,  // comment; {\n   1 ;  bra.uni L1;")
     add, branch = function.instructions
     assert (add.line, add.column, add.end_line, add.opcode, add.modifiers) == (8, 3, 10, "add.s32", ("s32",))
     assert add.guard is not None
@@ -226,16 +227,21 @@ def test_constant_expressions(text: str, value: int | float) -> None:
     assert evaluate(text) == value
 
 
-@pytest.mark.parametrize("text", ["09", "1+1.0", "1/0", "1.0/0.0", "0f3f8", "5u", "1.0?1:2", "-0f00000000", "(1", "", "1 2",
-                                  "99999999999999999999999", "(.s32)1", "~1.0", "7%3"])
+@pytest.mark.parametrize("text", [
+    "09", "1+1.0", "1/0", "1.0/0.0", "0f3f8", "5u", "1.0?1:2", "-0f00000000", "(1", "", "1 2",
+    "99999999999999999999999", "(.s32)1", "~1.0", "7%3",
+])
 def test_what_is_no_constant_expression(text: str) -> None:
     with pytest.raises(PtxSyntaxError):
         evaluate(text)
 
 
 @pytest.mark.parametrize("line,code,column", [
-    ("ld.global.u32 %r1, [%r2 - 4];", "L002", 25), ("mov.u32 %r1 %r2;", "L002", 13), ("mov.u32 %r1, {%r1,};", "L002", 19),
-    ("mov.u32 %r1, %r99;", "L003", 14), (".foo 1;", "L005", 1), (".reg .b32 %r1;", "L004", 11), ("bra nowhere;", "L003", 5),
+    ("ld.global.u32 %r1, [%r2 - 4];", "L002", 25), ("mov.u32 %r1 %r2;", "L002", 13),
+    ("mov.u32 %r1, {%r1,};", "L002", 19), ("mov.u32 %r1, %r99;", "L003", 14), (".foo 1;", "L005", 1),
+    (".reg .b32 %r1;", "L004", 11), ("bra nowhere;", "L003", 5), ("ret;;", "L002", 5), ("@%r1 {", "L002", 6),
+    (".reg .bf16 x;", "L002", 6), ("L: L: ret;", "L004", 4), ("{ M: ret; } bra M;", "L003", 17),
+    ("mov.u32 late, 1; .reg .b32 late;", "L003", 9), (".shared .b8 s[];", "L002", 13),
     ("ld..u32 %r1, [%r2];", "L002", 3), ("mov.u32 , %r1;", "L002", 9), ("ld.u32 %r1, [g[1]];", "L002", 15),
     (".reg .b33 x;", "L002", 6), (".local .b32 a[-1];", "L002", 15), ("mov.u32 %r1, %tid.q;", "L003", 14),
 ])
