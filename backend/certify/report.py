@@ -40,9 +40,9 @@ def to_json(result: Result, date: str) -> dict[str, object]:
         "plan": {"kind": result.plan.kind, "lines": result.plan.lines, "seed": result.plan.seed},
         "assemblers": {name: tool.name for name, tool in toolkits(result.plan.toolkits).items()},
         "tables": {name: registry.table(name).digest for name in result.plan.mnemonics},
+        "columns": ["asked", "accepted", "crashed", "legal", "differences"],
         "units": {
-            key: {"asked": t.asked, "accepted": t.accepted, "crashed": t.crashed, "legal": t.legal,
-                  "differences": len(t.disagreements)}
+            key: " ".join(map(str, (t.asked, t.accepted, t.crashed, t.legal, len(t.disagreements))))
             for key, t in result.tallies.items()
         },
         "differences": [{"count": count, **_plain(one)} for count, one in grouped(result.disagreements)],

@@ -92,7 +92,8 @@ def test_progress_and_report(tmp_path: Path) -> None:
     data, page = write(result, tmp_path, "2026-01-02")
     read = json.loads(data.read_text(encoding="utf-8"))
     assert read["date"] == "2026-01-02"
-    assert sum(unit["asked"] for unit in read["units"].values()) == result.asked
+    assert read["columns"][0] == "asked"
+    assert sum(int(unit.split()[0]) for unit in read["units"].values()) == result.asked
     assert f"{result.asked:,} lines" in page.read_text(encoding="utf-8")
     assert "unexplained differences" in summary(result)
 
