@@ -322,3 +322,9 @@ def test_helpers_do_not_change_python_objects_in_device_loops(tmp_path: Path) ->
     found = refusal(tmp_path, kernel("seen = []\nfor i in range(4):\n    push(seen, i)", before=before))
     assert found.code == "K220"
     assert under(found.span) == "items.append(x)"
+
+
+def test_a_rebound_name_is_told_what_to_do_in_branches(tmp_path: Path) -> None:
+    found = refusal(tmp_path, kernel("x = n\nif n > 3:\n    x = 3")).render()
+    assert "outside this branch" in found
+    assert "`x = new if condition else x`" in found

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
+from typing import NoReturn
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang.errors import nearest, refuse
@@ -20,7 +21,7 @@ class Block:
 
     names: dict[str, object] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
-    kernel: bool = False
+    kernel: str = ""
     open: bool = False
 
 
@@ -42,7 +43,7 @@ class Frame:
     @property
     def depth(self) -> int:
         """Kernel branches and loops around the statement being read."""
-        return sum(b.kernel for b in self.blocks)
+        return sum(bool(b.kernel) for b in self.blocks)
 
     def lookup(self, name: str, node: ast.AST) -> object:
         """The value of ``name``, which stands at ``node`` (K204 when there is none)."""
@@ -67,18 +68,21 @@ class Frame:
         if name not in innermost.names and not innermost.open and name != "_":
             for block in reversed(self.blocks[:-1]):
                 if name in block.names:
-                    refuse("K201", f"`{name}` is bound outside this "
-                                   f"{'loop or branch' if innermost.kernel else 'block'} and "
-                                   "cannot be bound again inside it", span,
-                           note=f"`{name}` was bound here", where=block.spans.get(name),
-                           help=f"names are not variables at run time; keep the changing value in a tensor: "
-                                f"{name} = T.alloc_local((1,), dtype), then {name}[0] = ...")
+                    self._rebound(name, block, span)
         innermost.names[name] = value
         innermost.spans[name] = span
 
+    def _rebound(self, name: str, block: Block, span: Span) -> NoReturn:
+        inner = next((b.kernel for b in reversed(self.blocks) if b.kernel), "block")
+        cell = f"keep the changing value in a tensor: {name} = T.alloc_local((1,), dtype), then {name}[0] = ..."
+        choice = f"choose the value: `{name} = new if condition else {name}`; or " if inner == "branch" else ""
+        refuse("K201", f"`{name}` is bound outside this {inner} and cannot be bound again inside it", span,
+               note=f"`{name}` was bound here", where=block.spans.get(name),
+               help=f"names are not variables at run time; {choice}{cell}")
+
     @contextmanager
-    def block(self, *, kernel: bool = False, open: bool = False) -> Iterator[Block]:
-        """A block of its own for names."""
+    def block(self, *, kernel: str = "", open: bool = False) -> Iterator[Block]:
+        """A block of its own for names; ``kernel`` is "loop" or "branch" for one of the device."""
         block = Block(kernel=kernel, open=open)
         self.blocks.append(block)
         try:

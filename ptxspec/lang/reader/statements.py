@@ -224,11 +224,11 @@ class Statements(Calls):
         return True
 
     @contextmanager
-    def kernel_block(self, guards: tuple[Expr, ...]) -> Iterator[list[ir.Statement]]:
+    def kernel_block(self, guards: tuple[Expr, ...], kind: str = "branch") -> Iterator[list[ir.Statement]]:
         """A block of device code: names bound inside stay there."""
         self.frame.loops.append(False)
         try:
-            with self.frame.block(kernel=True), self.tracer.block(guards) as body:
+            with self.frame.block(kernel=kind), self.tracer.block(guards) as body:
                 yield body
         finally:
             self.frame.loops.pop()
@@ -342,7 +342,7 @@ class Statements(Calls):
         if backwards:
             value = typed.binary("sub", first, typed.binary("mul", var, -backwards, span), span)
         bounds = tuple(e for e in (loop.start, loop.stop, loop.step) if not isinstance(e, Const))
-        with self.kernel_block(bounds) as body:
+        with self.kernel_block(bounds, "loop") as body:
             self.frame.bind(name.id, value, self.span(name))
             if inner:
                 self._loop(inner, ast.Tuple(list(names[1:])), place, node)
