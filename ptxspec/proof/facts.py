@@ -55,6 +55,15 @@ class Context:
         """This context with one more fact."""
         return Context(self, fact)
 
+    def follows(self, other: Context) -> bool:
+        """True when ``other`` is this context or one that it grew from."""
+        link: Context | None = self
+        while link is not None:
+            if link is other:
+                return True
+            link = link.parent
+        return False
+
     def facts(self) -> tuple[Fact, ...]:
         """All facts, outermost first."""
         found: list[Fact] = []

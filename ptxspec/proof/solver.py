@@ -53,6 +53,7 @@ class Session:
         self._solver: z3.Solver | None = None
         self._asserted = 0
         self._answers: dict[tuple[Expr, Context], Answer] = {}
+        self._undecided: set[Context] = set()
 
     # -- deciding ---------------------------------------------------------------------------------------------
 
@@ -131,10 +132,15 @@ class Session:
 
     def reachable(self, context: Context) -> bool | None:
         """Can all facts of ``context`` hold at once? None when Z3 gives up."""
+        if context in self._undecided:
+            return None
         if context.reachable is None:
             facts = context.facts()
             if witness.search(facts, formula.TRUE) is not None:
-                context.reachable = True
+                link: Context | None = context
+                while link is not None and link.reachable is None:
+                    link.reachable = True  # fewer facts hold as well
+                    link = link.parent
             else:
                 import z3
 
@@ -143,10 +149,14 @@ class Session:
                 solver = self.solver()
                 solver.push()
                 solver.add(*terms)
+                # Not knowing whether a place is reached blocks nothing, so less work is spent on it than on a proof.
+                solver.set("rlimit", max(1, self.rlimit // 40))
                 outcome = solver.check()
+                solver.set("rlimit", self.rlimit)
                 solver.pop()
                 if outcome == z3.unknown or (dropped and outcome == z3.sat):
-                    return True if outcome == z3.sat else None
+                    self._undecided.add(context)
+                    return None
                 context.reachable = bool(outcome == z3.sat)
         return context.reachable
 

@@ -6,12 +6,12 @@ variables of loops that both run in step, and values that both read from one pla
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ptxspec.lang import ir
 from ptxspec.proof import formula
 from ptxspec.proof.facts import Context, Fact
-from ptxspec.proof.tree import Branch, Loop, Node, Step, Threads
+from ptxspec.proof.tree import Branch, Loop, Node, Step, Threads, steps
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import INDEX, Expr, Var, variables
@@ -21,23 +21,36 @@ _LAUNCH = ("param", "dim", "stride", "base")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a ``value`` variable comes from: the load, and the loops around it, outermost first."""
+    """Where a ``value`` variable comes from: the load, and the loops around it, outermost first.
+
+    ``constant``: from a parameter that the kernel never writes, so that one address always gives one value.
+    """
 
     load: ir.Load
     loops: tuple[Loop, ...]
+    constant: bool = False
 
 
-def sources(nodes: tuple[Node, ...], loops: tuple[Loop, ...] = ()) -> dict[Var, Source]:
+def sources(nodes: tuple[Node, ...]) -> dict[Var, Source]:
     """The loads of a kernel by the variable they define."""
+    written = {a.buffer for s in steps(nodes) for a in s.memory if a.kind != "read"}
+    found = _sources(nodes, ())
+    return {
+        v: replace(s, constant=s.load.view.buffer.is_param and s.load.view.buffer not in written)
+        for v, s in found.items()
+    }
+
+
+def _sources(nodes: tuple[Node, ...], loops: tuple[Loop, ...]) -> dict[Var, Source]:
     found: dict[Var, Source] = {}
     for node in nodes:
         if isinstance(node, Step) and isinstance(node.statement, ir.Load):
             found[node.statement.result] = Source(node.statement, loops)
         elif isinstance(node, Branch):
-            found.update(sources(node.then, loops))
-            found.update(sources(node.orelse, loops))
+            found.update(_sources(node.then, loops))
+            found.update(_sources(node.orelse, loops))
         elif isinstance(node, Loop):
-            found.update(sources(node.body, (*loops, node)))
+            found.update(_sources(node.body, (*loops, node)))
     return found
 
 
@@ -87,15 +100,16 @@ class Twin:
             return True
         if var.role.startswith(("ctaid", "cluster_ctaid")):
             return self.one_block
-        if var.role == "value" and self.one_block and var in self.loads:
+        if var.role == "value" and var in self.loads:
             source = self.loads[var]
-            # Both read one place in one barrier interval: race freedom (an obligation of its own) makes it one value.
-            return (
-                source.load.view.buffer.scope != "local"
-                and set(source.loops) <= set(self.in_step)
-                and all(self.uniform(e) for e in source.load.index)
-                and all(self.uniform(a.start) for s in source.load.view.steps if isinstance(s, ir.Sub) for a in s.axes)
-            )
+            view = source.load.view
+            starts = [a.start for s in view.steps if isinstance(s, ir.Sub) for a in s.axes]
+            if not all(self.uniform(e) for e in (*source.load.index, *starts)):
+                return False
+            # One place gives one value: in memory that nobody writes; or read by both in one barrier interval, where
+            # race freedom (an obligation of its own) sees to it.
+            together = self.one_block and view.buffer.scope != "local" and set(source.loops) <= set(self.in_step)
+            return source.constant or together
         return False
 
     def share(self, var: Var) -> None:

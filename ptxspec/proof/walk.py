@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
 from ptxspec.lang.locate import element_bytes, locate
 from ptxspec.proof import formula
@@ -22,7 +21,7 @@ from ptxspec.proof.tree import (
     threads_of,
 )
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, show
+from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, is_integer, show
 
 
 class Walker:
@@ -32,6 +31,8 @@ class Walker:
         self.kernel = kernel
         self.threads: Threads = threads_of(kernel)
         self.base = self._launch_facts()
+        self._written = written_buffers(kernel.body)
+        self._seen: dict[tuple[ir.Buffer, Poly], list[tuple[Context, Var]]] = {}
         self.nodes = self._block(kernel.body, self.base)[0]
 
     def _launch_facts(self) -> Context:
@@ -70,8 +71,26 @@ class Walker:
                 nodes.append(Claimed(statement, context, after))
                 context = after
             else:
-                nodes.append(self._statement(statement, context))
+                node = self._statement(statement, context)
+                nodes.append(node)
+                if isinstance(statement, ir.Load) and isinstance(node, Step) and node.memory:
+                    context = self._same_value(statement, node.memory[0], context)
         return tuple(nodes), context
+
+    def _same_value(self, load: ir.Load, access: Access, context: Context) -> Context:
+        """Two reads of one place in memory that the kernel never writes give one value."""
+        result, buffer = load.result, access.buffer
+        if not buffer.is_param or buffer in self._written or not is_integer(result.dtype):
+            return context
+        earlier = self._seen.setdefault((buffer, access.words[0]), [])
+        for where, var in earlier:
+            if var.dtype == result.dtype and context.follows(where):
+                same = formula.eq(result, var)
+                return context.extend(
+                    Fact(f"one place in {buffer.name}", f"{result.name} == {var.name}", same, load.span, "value")
+                )
+        earlier.append((context, result))
+        return context
 
     def _statement(self, statement: ir.Statement, context: Context) -> Node:
         if isinstance(statement, ir.Apply):
@@ -270,12 +289,20 @@ def loop_fact(loop: ir.For, context: Context) -> Fact:
     )
 
 
-def operand_use_index(apply: ir.Apply, name: str) -> int:
-    """The position of the operand called ``name`` among the given ones; -1 for the cache policy."""
-    data = [o.name for o in apply.use.operands if o.name != "policy"]
-    return data.index(name) if name in data else -1
-
-
-def place_of(statement: ir.Statement) -> Span:
-    """Where the statement is written."""
-    return statement.span
+def written_buffers(body: Sequence[ir.Statement]) -> set[ir.Buffer]:
+    """Every buffer that some statement may change."""
+    found: set[ir.Buffer] = set()
+    for statement in body:
+        if isinstance(statement, ir.Store):
+            found.add(statement.view.buffer)
+        elif isinstance(statement, ir.If):
+            found |= written_buffers((*statement.then, *statement.orelse))
+        elif isinstance(statement, ir.For):
+            found |= written_buffers(statement.body)
+        elif isinstance(statement, ir.Apply):
+            data = [o for o in statement.use.operands if o.name != "policy"]
+            for operand, given in zip(data, statement.operands, strict=True):
+                kinds = {o.access for o in statement.use.obligations if o.at == operand.name}
+                if isinstance(given, ir.View) and (operand.role != "in" or kinds & {"write", "combine"}):
+                    found.add(given.buffer)
+    return found

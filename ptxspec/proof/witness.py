@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 from ptxspec.proof.facts import Fact
 from ptxspec.scalar.evaluate import Unknown, evaluate
-from ptxspec.scalar.expr import BOOL, Expr, Op, Var, int_range, is_integer, variables, walk
+from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Poly, Var, int_range, is_integer, variables, walk
 
 #: Values tried for dimensions and scalar parameters when looking for a first model.
 _TRIES = (0, 1, 2, 4, 64, 1024, 1 << 20)
+#: Random draws after those, from constants in the facts and around them.
+RANDOM_TRIES = 60
 
 
 def limits(var: Var) -> tuple[int | None, int | None]:
@@ -58,36 +61,59 @@ def replay(env: dict[Expr, int], facts: Sequence[Fact], claim: Expr) -> str | No
 
 
 def search(facts: Sequence[Fact], goal: Expr) -> dict[Expr, int] | None:
-    """Values for which every fact and ``goal`` hold, from a handful of likely ones; None proves nothing."""
+    """Values for which every fact and ``goal`` hold, from a few likely and some random ones; None proves nothing."""
     names: set[Var] = set(variables(goal))
-    free: list[Expr] = []
-    for fact in facts:
-        names.update(variables(fact.condition))
-        free.extend(
-            n
-            for n in walk(fact.condition)
-            if isinstance(n, Op) and n.dtype == BOOL and any(a.dtype.startswith(("float", "bfloat")) for a in n.args)
-        )
-    ordered = sorted(names, key=lambda v: v.uid)
+    free: dict[Expr, None] = {}
+    constants: set[int] = {0, 1}
+    for condition in (goal, *(f.condition for f in facts)):
+        names.update(variables(condition))
+        for node in walk(condition):
+            if isinstance(node, Const) and not isinstance(node.value, float):
+                constants.add(int(node.value))
+            elif isinstance(node, Poly):
+                constants.add(node.const)
+            elif isinstance(node, Op) and node.dtype == BOOL and any(_floating(a) for a in node.args):
+                free[node] = None
+    ordered = sorted((v for v in names if not _floating(v)), key=lambda v: v.uid)
     starts = {f.binds: f.start for f in facts if f.binds is not None and f.start is not None}
-    for tried in _TRIES:
-        env: dict[Expr, int] = dict.fromkeys(free, 1)
+    near = sorted({c + d for c in constants for d in (-1, 0, 1)}, key=lambda c: (abs(c), c))[:64]
+    rng = random.Random(0)
+    for number in range(len(_TRIES) + RANDOM_TRIES):
+        likely = number < len(_TRIES)
+        env: dict[Expr, int] = {n: 1 if likely else rng.randint(0, 1) for n in free}
         for var in ordered:
-            if var not in starts:
-                env[var] = clamp(var, tried if var.role in ("dim", "param", "stride") else 0)
-        try:
-            for fact in facts:
-                if fact.binds is not None and fact.start is not None and fact.binds not in env:
-                    env[fact.binds] = evaluate(fact.start, env, machine=True)
-            if any(not evaluate(f.condition, env, machine=True) for f in facts) or not evaluate(
-                goal, env, machine=True
-            ):
-                continue
-        except Unknown:
-            continue
-        if all(_inside(v, env[v]) for v in ordered if v in env):
+            if likely:
+                value = _TRIES[number] if var.role in ("dim", "param", "stride") else 0
+            else:
+                value = rng.choice(near) if rng.random() < 0.7 else _anywhere(var, rng)
+            if var not in starts or (not likely and rng.random() < 0.5):
+                env[var] = clamp(var, value)
+        if _satisfies(env, facts, goal) and all(_inside(v, env[v]) for v in ordered if v in env):
             return env
     return None
+
+
+def _satisfies(env: dict[Expr, int], facts: Sequence[Fact], goal: Expr) -> bool:
+    try:
+        for fact in facts:
+            if fact.binds is not None and fact.start is not None and fact.binds not in env:
+                env[fact.binds] = evaluate(fact.start, env, machine=True)
+            if not evaluate(fact.condition, env, machine=True):
+                return False
+        return bool(evaluate(goal, env, machine=True))
+    except Unknown:
+        return False
+
+
+def _floating(expr: Expr) -> bool:
+    return expr.dtype.startswith(("float", "bfloat"))
+
+
+def _anywhere(var: Var, rng: random.Random) -> int:
+    low, high = limits(var)
+    if low is None or high is None or high < low:
+        return rng.randint(-100, 100)
+    return rng.randint(low, high) if high - low < 1 << 12 else rng.randint(max(low, -100), min(high, 100))
 
 
 def _inside(var: Var, value: int) -> bool:

@@ -145,7 +145,8 @@ def test_index_simplifications(seed: int) -> None:
     raw: Expr = ix.add(*(ix.scale(n, rng.choice([1, 2, 4, 8, -1, 12, 32])) for n in names), rng.randint(-9, 40))
     for _ in range(2):
         name = rng.choice(["floordiv", "floormod", "min", "max", "and", "xor", "or"])
-        other = ix.constant(rng.choice([1, 2, 4, 8, 12, 32, 64]) if name.startswith("floor") else rng.choice([0, 3, 7, 15]))
+        choices = [1, 2, 4, 8, 12, 32, 64] if name.startswith("floor") else [0, 3, 7, 15]
+        other = ix.constant(rng.choice(choices))
         assert isinstance(raw, Poly)
         plain = Op(name, (raw, other), INDEX)
         simple = rebuild_index(name, (raw, other))
