@@ -13,9 +13,9 @@ from ptxspec._version import __version__
 
 if TYPE_CHECKING:
     from ptxspec import layout
+    from ptxspec import t as T
     from ptxspec.backend.executable import Executable, compile
     from ptxspec.diagnostics import Diagnostic, PtxspecError, Span
-    from ptxspec import t as T
     from ptxspec.proof import ProofError, ProofReport, prove
     from ptxspec.ptx.lint import lint
     from ptxspec.query import Database, database
