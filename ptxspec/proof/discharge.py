@@ -18,6 +18,7 @@ from ptxspec.proof.limits import limit_drafts
 from ptxspec.proof.premises import premises_of
 from ptxspec.proof.registers import disjoint_draft
 from ptxspec.proof.report import VERDICTS, Obligation, ProofReport
+from ptxspec.proof.shared import shared_drafts
 from ptxspec.proof.solver import RESOURCE_LIMIT, Answer, Session
 from ptxspec.proof.threads import concurrent_drafts
 from ptxspec.proof.tree import steps
@@ -54,6 +55,7 @@ def prove(
         if found is not None:
             drafts.append(found)
     drafts.extend(Defined().run(walker.nodes))
+    drafts.extend(shared_drafts(walker.nodes))
     drafts.extend(concurrent_drafts(walker))
     order = {id(s.statement): n for n, s in enumerate(steps(walker.nodes))}
     drafts.sort(key=lambda d: order.get(id(d.statement), -1) if d.statement is not None else -1)

@@ -14,6 +14,7 @@ from ptxspec.proof.goals import Aligned, Bound, Draft, Gap, Item, Owner, Positiv
 from ptxspec.proof.race import Clash
 from ptxspec.proof.registers import Overlap
 from ptxspec.proof.report import Counterexample
+from ptxspec.proof.shared import NeverWritten
 from ptxspec.proof.tree import Access, Registers, Threads
 from ptxspec.scalar.evaluate import Unknown, evaluate
 from ptxspec.scalar.expr import Expr, Poly, Var, int_range, is_signed, show, variables
@@ -205,6 +206,10 @@ def headline(draft: Draft, item: Item, verdict: str) -> str:
         return f"two words of {subject} are written to one register"
     if isinstance(about, Unwritten):
         return f"{subject} reads {about.buffer.name} before it is written"
+    if isinstance(about, NeverWritten):
+        return f"{subject} finds nothing: {about.buffer.name} is " + (
+            "only written after it" if about.later else "never written"
+        )
     if isinstance(about, Simple):
         return about.text
     return f"{subject}: {draft.name} does not hold"

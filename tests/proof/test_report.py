@@ -93,6 +93,7 @@ def test_json_is_plain_and_complete() -> None:
 def test_runs_are_deterministic() -> None:
     def text() -> list[str]:
         return [d.render() for d in prove(wrong, use_cache=False).diagnostics]
+
     assert text() == text()
 
 
@@ -118,6 +119,7 @@ def test_the_cache_answers_again_and_only_for_the_same_query(tmp_path: Path, mon
         T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
         tid = T.cuda.thread_idx("x")
         B[(tid * 6 + 3) % 64] = A[tid]
+
     assert prove(other).verdict == "refuted"
     monkeypatch.setenv("PTXSPEC_CACHE", "off")
     assert prove(hard).statistics["z3"] == first.statistics["z3"]
@@ -126,6 +128,7 @@ def test_the_cache_answers_again_and_only_for_the_same_query(tmp_path: Path, mon
 def test_cache_keys_tell_bounds_types_and_settings_apart(tmp_path: Path) -> None:
     from ptxspec.proof import formula
     from ptxspec.scalar.expr import Var
+
     cache = Cache(tmp_path, "salt")
     small, large = Var("x", "int32", "param", 0, 7), Var("x", "int32", "param", 0, 8)
     same = Var("y", "int32", "param", 0, 7)
@@ -138,8 +141,10 @@ def test_cache_keys_tell_bounds_types_and_settings_apart(tmp_path: Path) -> None
 
 
 def test_proving_simple_kernels_loads_no_solver() -> None:
-    code = ("import sys; sys.path.insert(0, 'examples'); import cta_copy; from ptxspec import prove; "
-            "assert prove(cta_copy.cta_copy).verdict == 'proved'; assert 'z3' not in sys.modules")
+    code = (
+        "import sys; sys.path.insert(0, 'examples'); import cta_copy; from ptxspec import prove; "
+        "assert prove(cta_copy.cta_copy).verdict == 'proved'; assert 'z3' not in sys.modules"
+    )
     root = Path(__file__).resolve().parents[2]
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
 

@@ -65,8 +65,13 @@ def test_residues_of_operations(seed: int) -> None:
     c = rng.choice([2, 3, 4, 8, 12, 16])
     mask = rng.choice([1, 3, 7, 8, 12, -4, -8])
     for made in (
-        ix.floormod(x, c), ix.floordiv(x, c), ix.binary("min", x, y), ix.binary("max", x, y),
-        ix.binary("and", x, mask), ix.binary("or", x, mask), ix.binary("xor", x, mask),
+        ix.floormod(x, c),
+        ix.floordiv(x, c),
+        ix.binary("min", x, y),
+        ix.binary("max", x, y),
+        ix.binary("and", x, mask),
+        ix.binary("or", x, mask),
+        ix.binary("xor", x, mask),
         ix.add(ix.scale(ix.floormod(ix.add(x, 1), c), 4), ix.scale(y, 6)),
     ):
         encoder = Encoder()
@@ -109,7 +114,9 @@ def test_interval_rules(seed: int) -> None:
     x, y = z3.Ints("x y")
     facts = inside(x, a) + inside(y, b)
     for found, term in (
-        (interval.plus(a, b), x + y), (interval.minus(a), -x), (interval.times(a, b), x * y),
+        (interval.plus(a, b), x + y),
+        (interval.minus(a), -x),
+        (interval.times(a, b), x * y),
     ):
         assert proved(z3.And(*inside(term, found), True), *facts)
     c = rng.choice([1, 2, 3, 7, 16])

@@ -403,6 +403,36 @@ def statements(body: tuple[ir.Statement, ...]) -> Iterator[ir.Statement]:
             yield s
 
 
+def never_written(body: tuple[ir.Statement, ...]) -> list[ir.Statement]:
+    """The statements that read a shared array where no write to it can have come before."""
+    events: list[tuple[ir.Statement, ir.Buffer, bool, tuple[int, ...]]] = []
+
+    def visit(block: tuple[ir.Statement, ...], loops: tuple[int, ...]) -> None:
+        for s in block:
+            if isinstance(s, ir.If):
+                visit(s.then, loops)
+                visit(s.orelse, loops)
+            elif isinstance(s, ir.For):
+                visit(s.body, (*loops, id(s)))
+            elif isinstance(s, (ir.Load, ir.Store)):
+                events.append((s, s.view.buffer, isinstance(s, ir.Store), loops))
+            elif isinstance(s, ir.Apply):
+                for operand, given in zip(s.use.operands, s.operands):
+                    if isinstance(given, ir.View) and "address" in operand.kinds:
+                        events.append((s, given.buffer, s.use.mnemonic == "st", loops))
+
+    visit(body, ())
+    return [
+        s
+        for at, (s, buffer, writes, loops) in enumerate(events)
+        if not writes
+        and buffer.scope == "shared"
+        and not any(
+            b is buffer and w and (k < at or set(around) & set(loops)) for k, (_, b, w, around) in enumerate(events)
+        )
+    ]
+
+
 class Truth:
     """What brute force knows: the broken obligations over all scalar values, and the statements that never run."""
 
@@ -418,6 +448,9 @@ class Truth:
                 self.any = True
                 self.bad |= run.bad
                 executed |= run.executed
+        for s in never_written(kernel.body):
+            if (-id(s) if isinstance(s, ir.Apply) else id(s)) in executed:
+                self.bad.add("defined")
         self.dead = [
             s
             for s in statements(kernel.body)

@@ -11,6 +11,8 @@ EXPECT = {
     "neighbours_overlap": ("P107", "thread 1"),
     "barrier_in_half": ("P110", "tid < n", "move it out"),
     "barrier_in_uneven_loop": ("P110", "the loop over i"),
+    "shared_never_written": ("P108", "never written"),
+    "shared_written_too_late": ("P108", "only written after it"),
     "never_written": ("P108", "without having been written"),
     "after_false_predicate": ("P108", "thread 32", "tid = 31 passes"),
     "keeps_nothing": ("P108",),
@@ -161,3 +163,21 @@ def warp_barrier_is_not_enough(A: T.Tensor((64,), "float32"), B: T.Tensor((64,),
     s[tid] = A[tid]
     T.cuda.warp_sync()
     B[tid] = s[63 - tid]
+
+
+@T.function
+def shared_never_written(A: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((64,), "float32")
+    A[tid] = s[tid]
+
+
+@T.function
+def shared_written_too_late(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((64,), "float32")
+    B[tid] = s[tid]
+    T.cuda.cta_sync()
+    s[tid] = A[tid]
