@@ -9,23 +9,10 @@ from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Const, Expr
+from ptxspec.tiles.access import LD, ST, Verb, opcode, unit
 from ptxspec.tiles.build import both, either, into, issue, loop, registers, when
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
-
-#: PTX vectors of elements have at most this many lanes on every target.
-LANES = 4
-
-
-def opcode(verb: str, space: str, bits: int, lanes: int) -> str:
-    """``ld.global.v4.b32`` and its like."""
-    return f"{verb}.{space}{f'.v{lanes}' if lanes > 1 else ''}.b{bits}"
-
-
-def space_of(array: TensorView) -> str:
-    """The state space of an array's storage."""
-    return array.scope()
-
 
 def each(tracer: Tracer, plan: Plan, body: Callable[[Expr, tuple[Expr, ...]], None], *, unroll: bool) -> None:
     """``body(repeat, coordinates)`` for every group that the executing thread owns."""
@@ -46,18 +33,23 @@ def window(region: Region, at: Sequence[Expr], axis: int, words: int) -> TensorV
     return region.array.sub[items]
 
 
-def transfer(tracer: Tracer, verb: str, region: Region, cells: TensorView, at: Sequence[Expr], axis: int,
-             words: int, pred: Expr | None = None, *, preserve: bool = False) -> None:
-    """One vector access between ``cells`` (registers, one axis of ``words``) and the array."""
+def transfer(tracer: Tracer, verb: Verb, region: Region, cells: TensorView, at: Sequence[Expr], axis: int,
+             words: int, pred: Expr | None = None) -> None:
+    """One vector access between ``cells`` (registers, one axis of ``words``) and the array.
+
+    A load under ``pred`` leaves the registers as they are elsewhere: zero, by :func:`clear`.
+    """
     view = window(region, at, axis, words)
-    code = opcode(verb, space_of(region.array), 8 * region.bytes, words)
-    operands = (cells, view) if verb == "ld" else (view, cells)
-    issue(tracer, code, *operands, pred=pred, preserve=preserve)
+    code, dtype = opcode(verb, region.array, region.bytes, words)
+    if dtype is not None:
+        view, cells = view.view(dtype), cells.view(dtype)
+    operands = (cells, view) if verb.reads else (view, cells)
+    issue(tracer, code, *operands, pred=pred, preserve=verb.reads)
 
 
-def interior(tracer: Tracer, verb: str, region: Region, plan: Plan, cells: TensorView) -> None:
+def interior(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: TensorView) -> None:
     """All groups of a tile that lies inside: no condition, full width."""
-    width = min(plan.words, region.words(plan.axis), LANES)
+    width = min(plan.words, region.words(plan.axis), verb.limit(region.array))
     for_each_piece(tracer, plan, width, lambda repeat, first, at: transfer(
         tracer, verb, region, cells.sub[repeat, first : typed_add(first, width)], at, plan.axis, width))
 
@@ -84,9 +76,9 @@ def for_each_piece(tracer: Tracer, plan: Plan, width: int, body: Piece) -> None:
     each(tracer, plan, group, unroll=True)
 
 
-def edge(tracer: Tracer, verb: str, region: Region, plan: Plan, cells: TensorView) -> None:
+def edge(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: TensorView) -> None:
     """All groups of a tile that may reach past the array: groups inside keep their width, split ones go singly."""
-    width = min(plan.words, region.words(plan.axis), LANES)
+    width = min(plan.words, region.words(plan.axis), verb.limit(region.array))
 
     def piece(repeat: Expr, first: Expr | int, at: tuple[Expr, ...]) -> None:
         index = region.element(at)
@@ -94,39 +86,34 @@ def edge(tracer: Tracer, verb: str, region: Region, plan: Plan, cells: TensorVie
         run = cells.sub[repeat, first : typed_add(first, width)]
         if width == 1:
             here = both(rows, region.inside(plan.axis, index[plan.axis], 1))
-            transfer(tracer, verb, region, run, at, plan.axis, 1, here, preserve=verb == "ld")
+            transfer(tracer, verb, region, run, at, plan.axis, 1, here)
             return
         full = region.inside(plan.axis, index[plan.axis], width)
-        transfer(tracer, verb, region, run, at, plan.axis, width, both(rows, full), preserve=verb == "ld")
+        transfer(tracer, verb, region, run, at, plan.axis, width, both(rows, full))
         if region.split_free(plan.axis, width) or isinstance(full, Const):
             return
         with when(tracer, both(rows, typed.negate(full))), loop(tracer, width, "word", unroll=True) as word:
             single = tuple(typed.binary("add", c, word) if k == plan.axis else c for k, c in enumerate(at))
             inside = region.inside(plan.axis, region.element(single)[plan.axis], 1)
             start = typed.binary("add", word, first) if isinstance(first, Expr) or first else word
-            transfer(tracer, verb, region, cells.sub[repeat, start : typed_add(start, 1)], single, plan.axis, 1, inside,
-                     preserve=verb == "ld")
+            transfer(tracer, verb, region, cells.sub[repeat, start : typed_add(start, 1)], single, plan.axis, 1, inside)
 
     for_each_piece(tracer, plan, width, piece)
 
 
+#: Types without arithmetic are cleared as numbers of their width.
+AS_NUMBERS = {"bits8": "uint8", "bits16": "uint16", "bits32": "uint32", "bits64": "uint64", "bits128": "uint64",
+              "float8_e4m3": "uint8", "float8_e5m2": "uint8"}
+
+
 def clear(tracer: Tracer, plan: Plan, cells: TensorView) -> None:
     """Zero in every register of the tile."""
-    bits = cells.dtype
+    cells = cells.view(AS_NUMBERS[cells.dtype]) if cells.dtype in AS_NUMBERS else cells
+    words = cells.shape[1]
+    assert isinstance(words, int)
     with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
-            loop(tracer, plan.words, "word", unroll=True) as word:
-        zero = typed.literal(0, bits) if not bits.startswith(("bits", "float8")) else None
-        if zero is None:
-            issue(tracer, opcode_mov(cells), cells.sub[repeat, word : typed_add(word, 1)], typed.literal(0, "uint32"))
-        else:
-            at = (repeat, word)
-            tracer.emit(ir.Store(cells.ir, at, zero, tracer.place()))
-
-
-def opcode_mov(cells: TensorView) -> str:
-    """The move of one register of this width."""
-    from ptxspec.lang.locate import element_bytes
-    return f"mov.b{8 * element_bytes(cells.dtype)}"
+            loop(tracer, words, "word", unroll=True) as word:
+        tracer.emit(ir.Store(cells.ir, (repeat, word), typed.literal(0, cells.dtype), tracer.place()))
 
 
 def load(tracer: Tracer, region: Region, plan: Plan, name: str) -> TensorView:
@@ -135,16 +122,21 @@ def load(tracer: Tracer, region: Region, plan: Plan, name: str) -> TensorView:
     whole = region.whole()
     if plan.rest or not _sure(whole):
         clear(tracer, plan, cells)
-    _both_ways(tracer, "ld", region, plan, cells, whole)
+    _both_ways(tracer, LD, region, plan, cells, whole)
     return cells
 
 
 def store(tracer: Tracer, region: Region, plan: Plan, cells: TensorView) -> None:
     """The registers of a tile to the array, except where it has no element."""
-    _both_ways(tracer, "st", region, plan, cells, region.whole())
+    _both_ways(tracer, ST, region, plan, cells, region.whole())
 
 
-def _both_ways(tracer: Tracer, verb: str, region: Region, plan: Plan, cells: TensorView, whole: Expr) -> None:
+def add(tracer: Tracer, region: Region, plan: Plan, cells: TensorView, *, vectors: bool) -> None:
+    """The registers of a tile added atomically into the array, except where it has no element."""
+    _both_ways(tracer, Verb("red", vectors), region, plan, cells, region.whole())
+
+
+def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: TensorView, whole: Expr) -> None:
     if _sure(whole):
         interior(tracer, verb, region, plan, cells)
         return
@@ -173,32 +165,29 @@ def copy(tracer: Tracer, source: Region, target: Region, threads: int) -> None:
     if _sure(inside):
         _stream(tracer, source, target, plan)
         return
-    narrow = plan.narrowed(min(words, LANES))
     with either(tracer, inside) as (then, other):
         with into(tracer, then, inside):
             _stream(tracer, source, target, plan)
         with into(tracer, other, inside):
-            cells = registers(tracer, (narrow.repeats, narrow.words), source.array.dtype, "edge")
-            clear(tracer, narrow, cells)
+            cells = registers(tracer, (plan.repeats, plan.words), source.array.dtype, "edge")
+            clear(tracer, plan, cells)
             # An end whose bounds are claimed is not guarded here either: the prover judges the claim.
-            (edge if source.checked else interior)(tracer, "ld", source, narrow, cells)
-            (edge if target.checked else interior)(tracer, "st", target, narrow, cells)
+            (edge if source.checked else interior)(tracer, LD, source, plan, cells)
+            (edge if target.checked else interior)(tracer, ST, target, plan, cells)
 
 
 def _stream(tracer: Tracer, source: Region, target: Region, plan: Plan) -> None:
-    size = plan.words * source.bytes
-    bits = 8 * source.bytes if source.bytes >= 4 or plan.words == 1 else 32 if size >= 4 else 8 * source.bytes
-    lanes = 8 * size // bits
-    dtype = source.array.dtype if bits == 8 * source.bytes else f"bits{bits}"
-    row = registers(tracer, (plan.repeats, lanes), dtype, "vector")
+    bits = unit(source.bytes, plan.words)
+    lanes = 8 * source.bytes * plan.words // bits
+    row = registers(tracer, (plan.repeats, lanes), source.array.dtype if bits == 8 * source.bytes else f"bits{bits}",
+                    "vector")
 
     def group(repeat: Expr, at: tuple[Expr, ...]) -> None:
         cells = row.sub[repeat, :]
-        views = []
-        for region in (source, target):
+        for verb, region in ((LD, source), (ST, target)):
             view = window(region, at, plan.axis, plan.words)
-            views.append(view if bits == 8 * region.bytes else view.view(f"bits{bits}"))
-        issue(tracer, opcode("ld", space_of(source.array), bits, lanes), cells, views[0])
-        issue(tracer, opcode("st", space_of(target.array), bits, lanes), views[1], cells)
+            code, dtype = opcode(verb, region.array, region.bytes, plan.words)
+            view = view if dtype is None else view.view(dtype)
+            issue(tracer, code, *((cells, view) if verb.reads else (view, cells)))
 
     each(tracer, plan, group, unroll=True)

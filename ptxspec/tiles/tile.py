@@ -177,7 +177,7 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
     region = Region(tracer, array, extents, offsets, bounds_check and not aligned)
     axis = region.unit_axis()
     axis = len(extents) - 1 if axis is None else axis
-    words = _claimed(region, axis, tracer) if aligned else min(region.words(axis), move.LANES)
+    words = _claimed(region, axis, tracer) if aligned else region.words(axis)
     plan = Plan(extents, axis, words, tracer.threads)
     if storage == "register":
         tile = RegisterTile(tracer, extents, array.dtype, plan, None, region)
@@ -228,7 +228,7 @@ def _claimed(region: Region, axis: int, tracer: Tracer) -> int:
         refuse("K233", f"aligned=True needs rows of whole 16-byte vectors; {region.shape[axis]} elements of "
                        f"{region.bytes} bytes are not", tracer.place(), help="drop aligned=True")
     region.claim(axis)
-    return min(words, move.LANES)
+    return words
 
 
 def _array(a: object, what: str, tracer: Tracer) -> TensorView:
