@@ -19,7 +19,7 @@ from typing import Literal, TextIO
 
 from ptxspec.forms import check, registry
 
-from .compare import Disagreement, Tally, compare
+from .compare import Disagreement, Tally, add, compare
 from .draw import Case, case, neighbours, random_cases
 from .enumerate import accepted_anywhere
 from .host import Setting
@@ -123,7 +123,7 @@ def run(plan: Plan, state: Path | None = None, progress: TextIO | None = None) -
         for chunk in _chunks(one for unit in todo for one in _cases(plan, unit)):
             parts = compare(toolkit, tools[toolkit], setting, chunk, operands=plan.kind == "operands")
             for name, part in parts.items():
-                _add(tallies[name], part)
+                add(tallies[name], part)
             asked += len(chunk)
             found = sum(len(tally.disagreements) for tally in tallies.values())
             _tell(progress, done, len(work), asked, started, found)
@@ -189,14 +189,6 @@ def _chunks(cases: Iterator[Case]) -> Iterator[Sequence[Case]]:
             chunk = []
     if chunk:
         yield chunk
-
-
-def _add(total: Tally, part: Tally) -> None:
-    total.asked += part.asked
-    total.accepted += part.accepted
-    total.crashed += part.crashed
-    total.legal += part.legal
-    total.disagreements += part.disagreements
 
 
 def _load(path: Path) -> dict[str, Tally]:

@@ -63,6 +63,15 @@ class Tally:
         return {**asdict(self), "disagreements": [asdict(found) for found in self.disagreements]}
 
 
+def add(total: Tally, part: Tally) -> None:
+    """Count ``part`` into ``total``."""
+    total.asked += part.asked
+    total.accepted += part.accepted
+    total.crashed += part.crashed
+    total.legal += part.legal
+    total.disagreements += part.disagreements
+
+
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What the assembler should say, whether the manual allows it, and the code of the reason if it does not."""

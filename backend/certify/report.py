@@ -10,7 +10,7 @@ from pathlib import Path
 from ptxspec.forms import registry
 
 from .campaign import Plan, Result
-from .compare import Disagreement, Tally, grouped
+from .compare import Disagreement, Tally, add, grouped
 from .product import product_size
 from .settings import missing_toolkits, toolkits
 
@@ -43,7 +43,7 @@ def to_json(result: Result, date: str) -> dict[str, object]:
         "columns": ["asked", "accepted", "crashed", "legal", "differences"],
         "units": {
             key: " ".join(map(str, (t.asked, t.accepted, t.crashed, t.legal, len(t.disagreements))))
-            for key, t in result.tallies.items()
+            for key, t in _units(result).items()
         },
         "differences": [{"count": count, **_plain(one)} for count, one in grouped(result.disagreements)],
     }
@@ -104,14 +104,20 @@ def _question(plan: Plan) -> str:
             return "Every form that some assembler takes, and every spelling one qualifier away from one."
 
 
+def _units(result: Result) -> dict[str, Tally]:
+    """Tallies by unit; a grid has tens of thousands of small ones, so there by setting."""
+    if result.plan.kind != "grid":
+        return result.tallies
+    out: dict[str, Tally] = defaultdict(Tally)
+    for key, tally in result.tallies.items():
+        add(out[key.rpartition("|")[0]], tally)
+    return out
+
+
 def _sums(result: Result, part: int) -> dict[str, Tally]:
     out: dict[str, Tally] = defaultdict(Tally)
     for key, tally in result.tallies.items():
-        total = out[key.split("|")[part]]
-        total.asked += tally.asked
-        total.accepted += tally.accepted
-        total.crashed += tally.crashed
-        total.disagreements += tally.disagreements
+        add(out[key.split("|")[part]], tally)
     return out
 
 
