@@ -12,12 +12,15 @@ from ptxspec.db.load import Specs
 from ptxspec.db.logic import TRUE
 from ptxspec.db.tables import version
 from ptxspec.db.values import check_values
+from ptxspec.db.words import check_vocabulary
 from ptxspec.diagnostics import Diagnostic, Note
 
 
 def lint(specs: Specs, linked: Mapping[str, LinkedInstruction]) -> list[Diagnostic]:
     """All problems of the database; empty when it is fine."""
-    out: list[Diagnostic] = []
+    out: list[Diagnostic] = list(check_vocabulary(specs))
+    if out:
+        return out
     for instruction in linked.values():
         for form in instruction.forms:
             out += check_values(instruction, form, specs)

@@ -18,6 +18,7 @@ from ptxspec.spec.findings import Findings
 from ptxspec.spec.instruction import Instruction
 from ptxspec.spec.vocabulary import SpecialRegisters, Targets, Toolkits, Types, Words
 
+PARTS = ("types", "words", "targets", "toolkits", "specials")
 Model = TypeVar("Model", bound=BaseModel)
 _EXPRESSION_BRANCHES = {"Arithmetic", "TypeOf", "WordOf", "Written", "Condition", "int", "str"}
 
@@ -44,9 +45,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Specs:
-    """The whole of ``specs/``. ``digest`` covers every file that generated code depends on."""
+    """The whole of ``specs/``. ``documents``: the vocabulary's files by the names in ``PARTS``; ``digest`` covers every
+    file that generated code depends on."""
 
     vocabulary: Vocabulary
+    documents: Mapping[str, source.Document]
     instructions: Mapping[str, Entry]
     findings: Findings
     findings_document: source.Document
@@ -121,6 +124,7 @@ def read(root: Traversable | None = None) -> Specs:
     assert types and words and targets and toolkits and specials
     return Specs(
         Vocabulary(types[0], words[0], targets[0], toolkits[0], specials[0]),
+        {name: part[1] for name, part in zip(PARTS, (types, words, targets, toolkits, specials), strict=True)},
         entries,
         findings[0],
         findings[1],

@@ -11,7 +11,7 @@ from ptxspec.diagnostics import Diagnostic
 from ptxspec.forms.table import Expression
 from ptxspec.source import Path
 from ptxspec.spec.condition import Condition
-from ptxspec.spec.expression import Arithmetic, IntExpr
+from ptxspec.spec.expression import Arithmetic, IntExpr, TypeOf
 
 _VALUE_FIELDS = ("value", "compare", "lane", "clamp", "mask", "symbol", "name", "id", "count", "at", "target")
 _ACCESS = {"read": "read", "write": "write", "combine": "combine"}
@@ -69,6 +69,21 @@ class _Checker:
             name = getattr(value, field, None)
             if isinstance(name, str) and name not in self.slots:
                 yield self.at("S040", f"the form has no slot `{name}`", *path)
+            elif isinstance(name, str) and isinstance(value, TypeOf):
+                yield from self.types_of(field, name, *path)
+
+    def types_of(self, field: str, name: str, *path: str | int) -> Iterator[Diagnostic]:
+        """Every word of a slot that stands for a type must be one (and have a type of twice the width)."""
+        types = self.specs.vocabulary.types.types
+        for value in self.words_of(name):
+            if value not in types or (field == "wide" and f"{value[0]}{types[value].bits * 2}" not in types):
+                yield self.at("S040", f"`{value}` is no type, or has none of twice its width", *path)
+
+    def words_of(self, name: str) -> tuple[str, ...]:
+        """All words of a slot, the absent one included."""
+        slot = self.form.slot(name)
+        assert slot is not None
+        return (*slot.values, *((slot.absent,) if slot.absent is not None else ("",) if slot.optional else ()))
 
     def condition(self, condition: Condition | None, *path: str | int) -> Iterator[Diagnostic]:
         """Names in a condition."""
@@ -90,6 +105,15 @@ class _Checker:
                 name, attribute = expression.attr.split(".")
                 if name not in self.slots and not (name in self.operands and attribute == "lanes"):
                     yield self.at("S040", f"`{expression.attr}`: there is no slot or operand `{name}`", *path)
+                elif name in self.slots and name not in self.operands:
+                    known = (
+                        self.specs.vocabulary.words.vectors
+                        if attribute == "lanes"
+                        else self.specs.vocabulary.types.types
+                    )
+                    for value in self.words_of(name):
+                        if value not in known:
+                            yield self.at("S040", f"`{expression.attr}`: `{value}` has no {attribute}", *path)
             for operator in ("mul", "add", "sub", "div", "mod", "min"):
                 for part in getattr(expression, operator) or ():
                     yield from self.integer(part, *path, seen=seen)

@@ -188,15 +188,14 @@ def _predict(form: FormTable, mask: int, broken: int, code: str, here: Machine, 
             admitted = admitted or f.admits
     if broken or not admitted:
         return Outcome.REJECT
+    worst = Outcome.ACCEPT
     for f in form.findings:
-        if (
-            f.outcome == "crash"
-            and here.toolkit in f.toolkits
-            and (f.when is None or f.when(mask))
-            and (entry or not f.context)
-        ):
-            return Outcome.CRASH
-    return Outcome.ACCEPT
+        here_too = here.toolkit in f.toolkits and (entry or not f.context)
+        if f.outcome in ("crash", "unstable") and here_too and (f.when is None or f.when(mask)):
+            if f.outcome == "crash":
+                return Outcome.CRASH
+            worst = Outcome.UNSTABLE
+    return worst
 
 
 def _waived(form: FormTable, mask: int, here: Machine) -> bool:
@@ -320,7 +319,7 @@ def _judge(opcode: str, here: Machine, entry: bool) -> FormVerdict:
             outcome = _predict(form, mask, broken, late, here, entry)
         if parsed.misplaced:
             outcome = Outcome.REJECT
-        if outcome or (outcome is Outcome.CRASH and ptxas is Outcome.REJECT):
+        if outcome or (outcome is not Outcome.REJECT and ptxas is Outcome.REJECT):
             ptxas = outcome
         if rank < best_rank:
             best_rank = rank

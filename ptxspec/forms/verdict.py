@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 class Outcome(str, Enum):
-    """What the real assembler is predicted to do. True in a condition only when it accepts."""
+    """What the real assembler is predicted to do. True in a condition only when it accepts.
+
+    ``UNSTABLE``: the same text crashes it in one run and assembles in the next.
+    """
 
     ACCEPT = "accept"
     REJECT = "reject"
     CRASH = "crash"
+    UNSTABLE = "unstable"
 
     def __bool__(self) -> bool:
         return self is Outcome.ACCEPT

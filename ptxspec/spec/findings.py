@@ -15,7 +15,8 @@ class Finding(SpecModel):
 
     For spellings: ``waives`` (rules and named floors that the assembler does not apply where ``when`` holds),
     ``admits`` (forms that the manual does not have),
-    ``outcome: reject`` or ``crash`` (it refuses or breaks on what the manual allows).
+    ``outcome``: it refuses (``reject``) or breaks on (``crash``, ``unstable``:
+    now and then) what it would otherwise take.
     ``repeats``: words that it takes twice; ``ignores``: words that it reads and drops; ``ignores_later``: words that
     it drops behind a type.
     ``forms`` and ``sm``: these forms, and targets from this one on, for repeated and dropped words only.
@@ -32,7 +33,7 @@ class Finding(SpecModel):
     ignores: tuple[Token, ...] = ()
     ignores_later: tuple[Token, ...] = ()
     admits: tuple[Name, ...] = ()
-    outcome: Literal["accept", "reject", "crash"] = "accept"
+    outcome: Literal["accept", "reject", "crash", "unstable"] = "accept"
     operands: tuple[Name, ...] = ()
     context: Literal["entry"] | None = None
     toolkits: tuple[str, ...] = Field(min_length=1)
