@@ -118,6 +118,11 @@ def relaid(view: ir.View, values: tuple[object, ...], layout: object, span: Span
         return reshaped_to(view, values, span)
     if not isinstance(layout, Layout):
         refuse("K149", f"layout= takes a layout, not {type(layout).__name__}", span, help="write TileLayout(S[...])")
+    if view.buffer.layout.axes() and any(isinstance(step, ir.Sub) for step in view.steps):
+        refuse("K149", f"a selection of `{view.buffer.name}`, which is spread over "
+                       f"{', '.join(view.buffer.layout.axes())}, "
+                       "cannot be laid out anew: it would lose whose registers it means", span,
+               help="lay out the whole tensor anew, then select from it")
     shape = extents_of(values, span) if values else layout.extents()
     if count(shape) != layout.size():
         refuse("K152", f"shape {show_shape(shape)} has {show(count(shape))} elements, but {layout!r} places "

@@ -178,6 +178,8 @@ TENSORS = [
     ("K148", 'x = A.rearrange("a b -> a b", c=3)', 'A.rearrange("a b -> a b", c=3)'),
     ("K149", "x = A.view()", "A.view()"),
     ("K149", 'x = A.view("float16", layout=rows)', 'A.view("float16", layout=rows)'),
+    ("K149", "x = T.alloc_local((32, 4), layout=rows).sub[tid]\ny = x.view(4, layout=TileLayout(S[4 : 1]))",
+     "x.view(4, layout=TileLayout(S[4 : 1]))"),
     ("K149", "x = A.view(32, 4, layout=3)", "A.view(32, 4, layout=3)"),
     ("K149", "x = T.alloc_tensor(ty_args=[3])", "T.alloc_tensor(ty_args=[3])"),
     ("K150", 'x = A.view("flaot64")', 'A.view("flaot64")'),
