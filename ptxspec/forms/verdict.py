@@ -183,5 +183,10 @@ class FormVerdict:
             "nearest": list(self.nearest) if nearest else [],
         }
 
+    def _repr_html_(self) -> str:
+        # By name, and only in notebooks: reports stand above this floor.
+        from importlib import import_module
+        return str(import_module("ptxspec.report.notebook").verdict(self))
+
     def __repr__(self) -> str:
         return f"FormVerdict({self.opcode!r}, legal={self.legal}, ptxas={self.ptxas.value!r}, code={self.code!r})"

@@ -58,6 +58,11 @@ class KernelFunction:
         refuse("K219", f"`{self.__name__}` is a kernel: it is compiled, not called", Span(self.file, self.line),
                help=f"exe = ptxspec.compile({self.__name__}); exe(...)")
 
+    def _repr_html_(self) -> str:
+        # By name, and only in notebooks: reports stand above this floor.
+        from importlib import import_module
+        return str(import_module("ptxspec.report.notebook").kernel(self))
+
     def __repr__(self) -> str:
         return f"<kernel {self.__name__} at {self.file}:{self.line}>"
 

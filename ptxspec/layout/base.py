@@ -52,6 +52,11 @@ class Layout:
         """The same map with unit factors dropped and neighbouring factors joined."""
         raise NotImplementedError
 
+    def _repr_html_(self) -> str:
+        # By name, and only in notebooks: reports stand above this floor.
+        from importlib import import_module
+        return str(import_module("ptxspec.report.notebook").layout(self))
+
     def apply(self, *coord: object, shape: Sequence[object] | None = None) -> dict[str, Poly]:
         """Physical coordinates of one element: ``layout.apply(i, j)["m"]``.
 

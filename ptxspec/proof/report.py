@@ -160,6 +160,11 @@ class ProofReport:
             "premises": self.premises.to_json(),
         }
 
+    def _repr_html_(self) -> str:
+        # By name, and only in notebooks: reports stand above this floor.
+        from importlib import import_module
+        return str(import_module("ptxspec.report.notebook").report(self))
+
     def rows(self) -> list[tuple[str, str, str, str, str, float]]:
         """(code, name, verdict, line, subject, ms) of each obligation, for tables."""
         return [(o.code, o.name, o.verdict, f"{o.where.line}", o.subject, o.ms) for o in self.obligations]

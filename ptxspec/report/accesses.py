@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
@@ -63,11 +63,15 @@ class Drawn:
 def accesses(kernel: ir.Kernel, report: ProofReport | None) -> Iterator[Drawn]:
     """Every memory operand in program order, at the counterexample's values where it is refuted."""
     walker = Walker(kernel)
-    failed = _failed(report)
+    failed, seconds = _failed(report), _seconds(report)
     for step in steps(walker.nodes):
         for access in step.memory:
-            bad = failed.get((access.span, access.what))
-            yield drawn(kernel, walker, access, bad)
+            bad, example = failed.get((access.span, access.what)), None
+            if bad is not None:
+                example = bad.counterexample
+            elif access.span in seconds:
+                bad, example = seconds[access.span]
+            yield drawn(kernel, walker, access, bad, example)
 
 
 def _failed(report: ProofReport | None) -> dict[tuple[Span, str], Obligation]:
@@ -78,9 +82,30 @@ def _failed(report: ProofReport | None) -> dict[tuple[Span, str], Obligation]:
     return found
 
 
-def drawn(kernel: ir.Kernel, walker: Walker, access: Access, bad: Obligation | None) -> Drawn:
-    """The atoms of one warp: the failing thread's, else the first one."""
-    example = bad.counterexample if bad is not None else None
+def _seconds(report: ProofReport | None) -> dict[Span, tuple[Obligation, Counterexample]]:
+    """The other access of each race, with the values of the thread that makes it."""
+    found: dict[Span, tuple[Obligation, Counterexample]] = {}
+    for obligation in report.failures() if report is not None else ():
+        example = obligation.counterexample
+        if obligation.name != "race-free" or example is None or example.second is None or not obligation.diagnostic:
+            continue
+        # The first thread's access is told before the second one's.
+        places = [n.span for n in obligation.diagnostic.notes if n.span is not None and n.kind == "note"][:2]
+        if len(places) != 2:
+            continue
+        second = example.second
+        primed = {(v.role, v.name[:-1]): n for v, n in example.env.items() if isinstance(v, Var)
+                  and v.name.endswith("'")}
+        env = {v: primed.get((v.role, v.name), n) for v, n in example.env.items() if isinstance(v, Var)}
+        theirs = replace(second, env={**example.env, **env}, lines=example.lines)
+        for place, mine in zip(places, (example, theirs)):
+            found.setdefault(place, (obligation, mine))
+    return found
+
+
+def drawn(kernel: ir.Kernel, walker: Walker, access: Access, bad: Obligation | None,
+          example: Counterexample | None) -> Drawn:
+    """The atoms of one warp: that of the thread of ``example``, else the first one."""
     unit = element_bytes(access.buffer.dtype)
     block = (example.block if example is not None else None) or (0, 0, 0)
     atoms: list[Atom] = []
