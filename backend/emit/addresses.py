@@ -5,6 +5,7 @@ from __future__ import annotations
 from ptxspec.diagnostics import Note
 from ptxspec.lang.ir import Buffer
 from ptxspec.ptx.operand import Address, Register, Symbol
+from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import Poly
 
 from .context import Context, integer
@@ -23,10 +24,13 @@ class Addresses:
         self.symbols: dict[Buffer, Symbol] = {}
         self._bases: dict[Buffer, Register] = {}
 
-    def operand(self, buffer: Buffer, runtime: Poly, constant: int) -> Address:
-        """The address of byte ``runtime + constant`` of ``buffer``."""
+    def operand(self, buffer: Buffer, runtime: Poly, constant: int, fixed: Poly | None = None) -> Address:
+        """The address of byte ``runtime + constant`` of ``buffer``.
+
+        ``fixed`` are the terms of ``runtime`` that repeats do not change: their sum is shared by all of them.
+        """
         if buffer.scope == "global":
-            base = self._global(buffer, runtime)
+            base = self._global(buffer, runtime, fixed)
         else:
             symbol = self.symbols[buffer]
             constant += symbol.offset
@@ -58,16 +62,18 @@ class Addresses:
         self._bases[buffer] = found
         return found
 
-    def _global(self, buffer: Buffer, runtime: Poly) -> Register:
+    def _global(self, buffer: Buffer, runtime: Poly, fixed: Poly | None = None) -> Register:
         base = self.base(buffer)
         if runtime.is_const:
             return base
         found = self.context.scope.find(("address", buffer, runtime))
         if found is None:
             outer, inner = self._by_level(runtime)
+            if fixed is not None and outer.is_const and not fixed.is_const and fixed.terms != runtime.terms:
+                outer, inner = fixed, ix.sub(runtime, fixed)
             start = base if outer.is_const else self._global(buffer, outer)
             found = self.context.cached(("address", buffer, runtime), runtime, "b64",
-                                        lambda register: self.indices.sum64(inner, start, register))
+                                        lambda register: self.indices.sum64(inner, start, register), eager=True)
         assert isinstance(found, Register)
         return found
 
@@ -92,7 +98,7 @@ class Addresses:
             base = context.once(("window", symbol.name), "b32", start)
             offset: Value = self.indices.low(runtime)
             context.instr("add.s32", (register, base, offset))
-        found = context.cached(("address", buffer, runtime), runtime, "b32", write)
+        found = context.cached(("address", buffer, runtime), runtime, "b32", write, eager=True)
         assert isinstance(found, Register)
         return found
 

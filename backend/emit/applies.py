@@ -154,7 +154,7 @@ class Applies:
         if "address" in placement.use.kinds:
             env[word.uid] = 0
             runtime, constant = split.at(env)
-            return self.addresses.operand(view.buffer, runtime, constant)
+            return self.addresses.operand(view.buffer, runtime, constant, split.runtime)
         bits = BITS[view.dtype]
         registers: list[Register] = []
         for w in range(placement.words):

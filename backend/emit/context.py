@@ -128,15 +128,19 @@ class Context:
             return expr
         return substitute(expr, {v: env[v.uid] for v in free(expr) if v.uid in env})
 
-    def cached(self, key: object, depends: Expr | int, cls: str, write: Callable[[Register], None]) -> Value:
-        """The register kept for ``key``; on first use ``write`` computes it at the best place."""
+    def cached(self, key: object, depends: Expr | int, cls: str, write: Callable[[Register], None], *,
+               eager: bool = False) -> Value:
+        """The register kept for ``key``; on first use ``write`` computes it at the best place.
+
+        ``eager`` is for address arithmetic: it is moved out of branches, everything else only out of loops.
+        """
         found = self.scope.find(key)
         if found is not None:
             return found
         if isinstance(depends, int):
-            block, home = self.scope.place(depends)
+            block, home = self.scope.place(depends, eager=eager)
         else:
-            block, home = self.scope.place(self.levels.of(depends), self.levels.pinned(depends))
+            block, home = self.scope.place(self.levels.of(depends), self.levels.pinned(depends), eager)
         register = self.registers.fresh(cls)
         if block is self.scope.block:
             write(register)

@@ -28,9 +28,9 @@ class Elements:
         """True where the tensor's elements are registers."""
         return view.buffer.scope == "local" and view.buffer not in self.addressable
 
-    def load_memory(self, load: Load, runtime: Poly, constant: int) -> None:
+    def load_memory(self, load: Load, runtime: Poly, constant: int, fixed: Poly) -> None:
         """``result = memory[...]``."""
-        address = self.addresses.operand(load.view.buffer, runtime, constant)
+        address = self.addresses.operand(load.view.buffer, runtime, constant, fixed)
         dtype = load.view.dtype
         cls = "b32" if dtype == BOOL else VALUE_CLASS[dtype]
         register = self.context.registers.fresh(cls)
@@ -61,11 +61,11 @@ class Elements:
         self.context.instr(f"setp.ne.{kind}", (predicate, register, integer(0)))
         return predicate
 
-    def store_memory(self, store: Store, runtime: Poly, constant: int) -> None:
+    def store_memory(self, store: Store, runtime: Poly, constant: int, fixed: Poly) -> None:
         """``memory[...] = value``."""
         bits = BITS[store.view.dtype]
         value = self.scalars.as_bits(store.value, bits)
-        address = self.addresses.operand(store.view.buffer, runtime, constant)
+        address = self.addresses.operand(store.view.buffer, runtime, constant, fixed)
         self.context.instr(f"st.{store.view.buffer.scope}.b{bits}", (address, value))
 
     def store_register(self, store: Store, byte: int) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BITS, INDEX, Expr, Op, Poly, Var, is_integer, walk
+from ptxspec.scalar.expr import BITS, INDEX, Expr, Monomial, Op, Poly, Var, is_integer, walk
 
 from .scopes import Levels
 from .statics import free
@@ -23,10 +23,31 @@ def folded(poly: Poly, expressions: Iterable[Expr], known: Set[Var], levels: Lev
     if len(poly.terms) < 2:
         return poly
     for candidate, meaning in _candidates(expressions, known):
-        factor = _multiple(poly, meaning)
-        if factor and len({levels.of(Poly(0, ((m, 1),))) for m, _ in meaning.terms}) == 1:
-            poly = ix.add(ix.sub(poly, ix.scale(meaning, factor)), Poly(0, (((candidate,), factor),)))
+        if len({levels.of(monomial_poly(m)) for m, _ in meaning.terms}) != 1:
+            continue
+        for beside in _cofactors(poly, meaning):
+            scaled = ix.mul(meaning, monomial_poly(beside)) if beside else meaning
+            factor = _multiple(poly, scaled)
+            if factor:
+                whole = ix.mul(ix.atom(candidate), monomial_poly(beside)) if beside else ix.atom(candidate)
+                poly = ix.add(ix.sub(poly, ix.scale(scaled, factor)), ix.scale(whole, factor))
     return poly
+
+
+def _cofactors(poly: Poly, meaning: Poly) -> list[Monomial]:
+    """What the sum may be multiplied with in ``poly``, such as a runtime stride; the empty product is one of them."""
+    first = meaning.terms[0][0]
+    found: list[Monomial] = []
+    for monomial, _ in poly.terms:
+        rest = list(monomial)
+        for atom in first:
+            if atom not in rest:
+                break
+            rest.remove(atom)
+        else:
+            if tuple(rest) not in found:
+                found.append(tuple(rest))
+    return found
 
 
 def recombined(poly: Poly) -> Poly:

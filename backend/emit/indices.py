@@ -80,17 +80,21 @@ class Indices:
     def _sum32(self, poly: Poly, target: Register) -> None:
         """Sum of products modulo 2**32."""
         context = self.context
-        steps = [(self._low_product(monomial), coefficient) for monomial, coefficient in poly.terms]
+        steps = [(self._low_product(monomial), coefficient, monomial) for monomial, coefficient in poly.terms]
         steps.sort(key=lambda step: step[1] != 1)   # a plain term first: the others multiply and add onto it
         total: Value | None = None
-        for position, (value, coefficient) in enumerate(steps):
+        for position, (value, coefficient, monomial) in enumerate(steps):
             last = position == len(steps) - 1 and poly.const == 0
-            result = target if last else context.registers.fresh("b32")
+            result = target if last or total is None else context.registers.fresh("b32")
             if total is None:
                 if coefficient == 1 and not last:
                     total = value
                     continue
-                self._scale32(value, coefficient, result)
+                if last:
+                    self._scale32(value, coefficient, result)
+                else:   # kept, because other sums often start with the same term
+                    total = self._kept(value, coefficient, monomial)
+                    continue
             elif coefficient == 1:
                 context.instr("add.s32", (result, total, value))
             elif coefficient == -1:
@@ -101,6 +105,11 @@ class Indices:
         if poly.const:
             assert total is not None
             context.instr("add.s32", (target, total, integer(_signed(poly.const, 32))))
+
+    def _kept(self, value: Value, coefficient: int, monomial: Monomial) -> Value:
+        term = Poly(0, ((monomial, coefficient),))
+        return self.context.cached((32, term), term, "b32",
+                                   lambda register: self._scale32(value, coefficient, register), eager=True)
 
     def _scale32(self, value: Value, coefficient: int, result: Register) -> None:
         if coefficient == 1:
@@ -177,7 +186,13 @@ class Indices:
         """A single product of atoms (coefficient 1) in 64 bits."""
         (monomial, _), = part.terms
         value: Register | None = None
+        done = 0
+        if len(monomial) > 1:
+            value = self._both_narrow(monomial[0], monomial[1])
+            done = 0 if value is None else 2
         for count, atom in enumerate(monomial, 1):
+            if count <= done:
+                continue
             factor = self.context.materialise(self._wide_atom(atom), "b64")
             if value is None:
                 value = factor
@@ -190,6 +205,19 @@ class Indices:
             value = found
         assert value is not None
         return value
+
+    def _both_narrow(self, left: Expr, right: Expr) -> Register | None:
+        """The product of two signed 32-bit atoms in one widening multiplication; None where an atom is wider."""
+        a, b = self._atom(left), self._atom(right)
+        for value, atom in ((a, left), (b, right)):
+            if not isinstance(value, Register) or value.cls != "b32":
+                return None
+            if not (form(ix.atom(atom))[1] if atom.dtype == INDEX else is_signed(atom.dtype)):
+                return None
+        found = self.context.cached(("mul64", (left, right)), _level_of((left, right)), "b64",
+                                    lambda register: self.context.instr("mul.wide.s32", (register, a, b)), eager=True)
+        assert isinstance(found, Register)
+        return found
 
     # -- atoms ---------------------------------------------------------------------------------------------------
 

@@ -52,6 +52,8 @@ class Scalars:
             return self.indices.wide(ix.index(expr))
         if expr.dtype not in ARITHMETIC and expr.dtype != BOOL and expr.name != "select":
             raise context.error("E105", f"no arithmetic on {expr.dtype}; it can only be moved", span=expr.span)
+        if _neutral(expr):
+            return self.value(expr.args[0])
         if expr.name == "cast" and same_register(expr.args[0].dtype, expr.dtype):
             return self.value(expr.args[0])
         found = context.scope.find(expr)
@@ -321,3 +323,12 @@ class Scalars:
             raise self.context.error("E105", f"a {expr.dtype} value does not fit a .{cls} register", span=expr.span)
         raise self.context.error("E105", f"an {expr.dtype} value needs a cast to fit a .{cls} register",
                                  span=expr.span)
+
+
+def _neutral(op: Op) -> bool:
+    """``x + 0``, ``x * 1`` and the like on integers: what unrolled indices leave behind."""
+    if len(op.args) != 2 or not isinstance(op.args[1], Const) or not is_integer(op.dtype):
+        return False
+    if op.name in ("add", "sub", "shl", "shr", "or", "xor"):
+        return op.args[1].value == 0
+    return op.name in ("mul", "floordiv", "truncdiv") and op.args[1].value == 1

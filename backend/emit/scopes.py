@@ -18,8 +18,8 @@ DIVISIONS = ("floordiv", "floormod", "truncdiv", "truncmod")
 
 
 class Scope:
-    """``kind`` is ``root``, ``loop`` (has ``pre``, a block before it), ``branch`` or ``inline`` (an unrolled iteration,
-    which shares its parent's block)."""
+    """``kind`` is ``root``, ``loop`` or ``branch`` (which have ``pre``, a block before them) or ``inline`` (an unrolled
+    iteration, which shares its parent's block)."""
 
     __slots__ = ("block", "cache", "depth", "kind", "parent", "pre")
 
@@ -41,15 +41,16 @@ class Scope:
             scope = scope.parent
         return None
 
-    def place(self, level: int, pinned: bool = False) -> tuple[Block, Scope]:
+    def place(self, level: int, pinned: bool = False, eager: bool = False) -> tuple[Block, Scope]:
         """Block to compute a value in, and scope to keep it in, when it depends on definitions at ``level``.
 
-        A ``pinned`` value stays behind the branches and loops it was written in.
+        A ``pinned`` value stays behind the branches and loops it was written in. An ``eager`` one, which is cheap and
+        cannot fail, is computed before branches too, so that several of them share it.
         """
         outermost: Scope | None = None
         scope: Scope | None = None if pinned else self
         while scope is not None and scope.depth > level:
-            if scope.kind == "loop":
+            if scope.kind == "loop" or (eager and scope.kind == "branch"):
                 outermost = scope
             scope = scope.parent
         home = self

@@ -84,9 +84,9 @@ class Statements:
         runtime, constant = placement.split.at(context.env)
         if not self.elements.in_registers(statement.view):
             if isinstance(statement, Load):
-                self.elements.load_memory(statement, runtime, constant)
+                self.elements.load_memory(statement, runtime, constant, placement.split.runtime)
             else:
-                self.elements.store_memory(statement, runtime, constant)
+                self.elements.store_memory(statement, runtime, constant, placement.split.runtime)
             return
         if not runtime.is_const:
             raise self._runtime_register(statement.view.buffer, runtime)
@@ -198,19 +198,20 @@ class Statements:
         truth = condition.args[0] if isinstance(condition, Op) and negated else condition
         predicate = self.scalars.predicate(truth)
         target = other if branch.orelse else done
+        pre = context.scope.block.nested()
         context.branch(target, Guard(predicate, not negated))
-        self._branch(branch.then)
+        self._branch(branch.then, pre)
         if branch.orelse:
             context.span = branch.span
             context.branch(done)
             context.label(other)
-            self._branch(branch.orelse)
+            self._branch(branch.orelse, pre)
         context.label(done)
 
-    def _branch(self, statements: Sequence[Statement]) -> None:
+    def _branch(self, statements: Sequence[Statement], pre: Block) -> None:
         context = self.context
         block: Block = context.scope.block.nested()
-        with context.inside(Scope("branch", context.scope, block)):
+        with context.inside(Scope("branch", context.scope, block, pre)):
             self.run(statements)
             self.pending.flush()
 

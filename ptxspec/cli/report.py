@@ -32,8 +32,7 @@ def replay(kernel: KernelFunction, report: ProofReport, sm: str) -> None:
     from ptxspec.backend.replay import replay as run
     for obligation in report.failures():
         if obligation.counterexample is not None:
-            put(f"\n{obligation.code} {obligation.name} at {obligation.where}")
-            put(run(kernel.kernel(), obligation.counterexample, sm).text())
+            put("\n" + run(kernel.kernel(), obligation, sm).text())
 
 
 _STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em}

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from interpret import Interpreter
-
 from ptxspec.backend.emit import emit
 from ptxspec.backend.executable import Executable
+
 from ptxspec.lang import ir
 
 N = 64
