@@ -5,6 +5,15 @@ from __future__ import annotations
 from ptxspec.lang.t import *  # noqa: F403 - this is that namespace, with tiles added
 from ptxspec.lang.t import __all__ as _language
 from ptxspec.lang.t import cuda as cuda
-from ptxspec.tiles import RegisterTile, tile_load, tile_store
+from ptxspec.tiles import (
+    RegisterTile,
+    tile_atomic_add,
+    tile_atomic_add_indexed,
+    tile_load,
+    tile_load_indexed,
+    tile_store,
+    tile_store_indexed,
+)
 
-__all__ = [*_language, "RegisterTile", "tile_load", "tile_store"]  # noqa: PLE0604
+__all__ = [*_language, "RegisterTile", "tile_atomic_add", "tile_atomic_add_indexed", "tile_load",  # noqa: PLE0604
+           "tile_load_indexed", "tile_store", "tile_store_indexed"]

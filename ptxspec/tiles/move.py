@@ -14,6 +14,7 @@ from ptxspec.tiles.build import both, either, into, issue, loop, registers, when
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
 
+
 def each(tracer: Tracer, plan: Plan, body: Callable[[Expr, tuple[Expr, ...]], None], *, unroll: bool) -> None:
     """``body(repeat, coordinates)`` for every group that the executing thread owns."""
     thread = tracer.linear_thread()
@@ -139,6 +140,9 @@ def add(tracer: Tracer, region: Region, plan: Plan, cells: TensorView, *, vector
 def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: TensorView, whole: Expr) -> None:
     if _sure(whole):
         interior(tracer, verb, region, plan, cells)
+        return
+    if isinstance(whole, Const):
+        edge(tracer, verb, region, plan, cells)
         return
     with either(tracer, whole) as (inside, outside):
         with into(tracer, inside, whole):

@@ -63,6 +63,11 @@ class Region:
                 return axis
         return None
 
+    def main_axis(self) -> int:
+        """The axis along which neighbours go together: the unit axis, or the last one."""
+        axis = self.unit_axis()
+        return len(self.shape) - 1 if axis is None else axis
+
     def words(self, axis: int) -> int:
         """How many neighbouring elements along ``axis`` one access can move: the widest that is surely aligned."""
         if axis not in self._widths:

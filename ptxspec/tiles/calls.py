@@ -1,0 +1,160 @@
+"""The calls that move tiles: ``T.tile_load``, ``T.tile_store`` and ``T.tile_atomic_add``."""
+
+from __future__ import annotations
+
+from ptxspec.lang import ir
+from ptxspec.lang.declare import alloc_shared
+from ptxspec.lang.errors import refuse, said
+from ptxspec.lang.tensor import TensorView
+from ptxspec.lang.trace import Tracer, current, intrinsic
+from ptxspec.scalar import typed
+from ptxspec.tiles import move
+from ptxspec.tiles.access import atomic
+from ptxspec.tiles.plan import Plan
+from ptxspec.tiles.region import Region, make_offset
+from ptxspec.tiles.tile import RegisterTile
+
+MAX_ELEMENTS = 1 << 20
+
+
+def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None, storage: str = "register",
+              bounds_check: bool = True, aligned: bool = False) -> RegisterTile | TensorView:
+    """The tile ``a[offset[0] + i, offset[1] + j, ...]`` for i, j, ... below ``shape``; every thread takes part.
+
+    Elements outside the array, at either end of any axis, read as zero. ``bounds_check=False`` claims that there are
+    none, ``aligned=True`` that 16-byte accesses are possible throughout; both claims are proved, or the kernel is
+    refused. ``storage="register"`` spreads the tile over the threads' registers; ``"shared"`` puts it where every
+    thread sees all of it, as a tensor ``t[i, j]``. Codes K230 to K233.
+    """
+    tracer = current("T.tile_load")
+    array, extents = array_of(a, "tile_load", tracer), extents_of(shape, tracer)
+    if len(extents) != len(array.ir.shape):
+        refuse("K231", f"a tile of {len(extents)} dimensions of an array of {len(array.ir.shape)}", tracer.place(),
+               help="give one extent for each axis of the array")
+    offsets = make_offset(offset if offset is not None else (0,) * len(extents), len(extents), "tile_load", tracer)
+    if storage not in ("register", "shared"):
+        refuse("K232", f"storage is \"register\" or \"shared\", not {said(storage)}", tracer.place())
+    flags(tracer, bounds_check=bounds_check, aligned=aligned)
+    region = Region(tracer, array, extents, offsets, bounds_check and not aligned)
+    axis = region.main_axis()
+    words = _claimed(region, axis, tracer) if aligned else region.words(axis)
+    plan = Plan(extents, axis, words, tracer.threads)
+    if storage == "register":
+        tile = RegisterTile(tracer, extents, array.dtype, plan, None, region)
+        tracer.put_off(tile)
+        return tile
+    shared = alloc_shared(extents, array.dtype, align=16)
+    if len(tracer.blocks) > 1:
+        tracer.emit(ir.Barrier("cta", tracer.place()))     # an earlier trip may still be reading
+    inner = inside_of(shared, tracer)
+    move.copy(tracer, region, inner, tracer.threads)
+    tracer.emit(ir.Barrier("cta", tracer.place()))
+    return shared
+
+
+def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = None, bounds_check: bool = True,
+               aligned: bool = False) -> None:
+    """Write tile ``t`` to ``a[offset[0] + i, ...]``; elements outside the array, at either end, are skipped.
+
+    The claims ``bounds_check=False`` and ``aligned=True`` are proved. Codes K230 to K233.
+    """
+    tracer = current("T.tile_store")
+    array = array_of(a, "tile_store", tracer)
+    region = target(array, t, offset, bounds_check, aligned, "tile_store", tracer)
+    if isinstance(t, TensorView):
+        inner = inside_of(t, tracer)
+        move.copy(tracer, inner, region, tracer.threads)
+        return
+    if not t.copy_to(region):
+        move.store(tracer, region, t.plan, t.cells())
+
+
+def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object = None, bounds_check: bool = True,
+                    aligned: bool = False, vectors: bool = True) -> None:
+    """Add tile ``t`` atomically into ``a[offset[0] + i, ...]``; elements outside the array are skipped.
+
+    Each element is added on its own, at device scope and in no particular order. float32, float16 and bfloat16 go as
+    vectors where alignment is proved, which needs sm_90; ``vectors=False`` keeps to single additions for older targets.
+    float32 in global memory treats subnormal numbers as zero, as the hardware does. Codes K230 to K235.
+    """
+    tracer = current("T.tile_atomic_add")
+    array = array_of(a, "tile_atomic_add", tracer)
+    atomic(array, "tile_atomic_add", tracer)
+    region = target(array, t, offset, bounds_check, aligned, "tile_atomic_add", tracer)
+    flags(tracer, vectors=vectors)
+    plan, cells = spread(t, tracer)
+    move.add(tracer, region, plan, cells, vectors=vectors)
+
+
+def target(array: TensorView, t: object, offset: object, bounds_check: bool, aligned: bool, what: str,
+           tracer: Tracer) -> Region:
+    """The checked destination of tile ``t``."""
+    if not isinstance(t, RegisterTile) and not (isinstance(t, TensorView) and t.scope() == "shared"):
+        refuse("K230", f"{what} writes a tile, not {said(t)}", tracer.place())
+    extents = t.shape if isinstance(t, RegisterTile) else tuple(e for e in t.shape if isinstance(e, int))
+    if len(extents) != len(array.ir.shape):
+        refuse("K231", f"a tile of {len(extents)} dimensions for an array of {len(array.ir.shape)}", tracer.place())
+    if t.dtype != array.dtype:
+        refuse("K233", f"a tile of {t.dtype} for an array of {array.dtype}", tracer.place(),
+               help=f"convert it: t.astype(T.{array.dtype})")
+    offsets = make_offset(offset if offset is not None else (0,) * len(extents), len(extents), what, tracer)
+    flags(tracer, bounds_check=bounds_check, aligned=aligned)
+    region = Region(tracer, array, extents, offsets, bounds_check and not aligned)
+    if aligned:
+        _claimed(region, region.main_axis(), tracer)
+    return region
+
+
+def inside_of(shared: TensorView, tracer: Tracer) -> Region:
+    """All of a shared tile."""
+    extents = tuple(e for e in shared.shape if isinstance(e, int))
+    return Region(tracer, shared, extents, (typed.literal(0, "int32"),) * len(extents), False)
+
+
+def spread(t: RegisterTile | TensorView, tracer: Tracer) -> tuple[Plan, TensorView]:
+    """The tile in registers: its own, or what is read from shared memory now."""
+    if isinstance(t, RegisterTile):
+        return t.plan, t.cells()
+    inner = inside_of(t, tracer)
+    plan = Plan(inner.shape, inner.main_axis(), inner.words(inner.main_axis()), tracer.threads)
+    return plan, move.load(tracer, inner, plan, "tile")
+
+
+def _claimed(region: Region, axis: int, tracer: Tracer) -> int:
+    """The width that ``aligned=True`` claims: it is used, and the prover judges it."""
+    words = max(1, 16 // region.bytes)
+    if region.shape[axis] % words:
+        refuse("K233", f"aligned=True needs rows of whole 16-byte vectors; {region.shape[axis]} elements of "
+                       f"{region.bytes} bytes are not", tracer.place(), help="drop aligned=True")
+    region.claim(axis)
+    return words
+
+
+def array_of(a: object, what: str, tracer: Tracer) -> TensorView:
+    if not isinstance(a, TensorView) or a.scope() == "local":
+        refuse("K230", f"{what} works on an array in memory, not {said(a)}", tracer.place())
+    return a
+
+
+def extents_of(shape: object, tracer: Tracer) -> tuple[int, ...]:
+    items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    found = tuple(i for i in items if isinstance(i, int) and not isinstance(i, bool) and i > 0)
+    total = 1
+    for extent in found:
+        total *= extent
+    if len(found) != len(items) or not found or total > MAX_ELEMENTS:
+        refuse("K231", f"a tile's shape is made of positive integers known while the kernel is read, {MAX_ELEMENTS} "
+                       f"elements at most; not {said(shape)}", tracer.place())
+    return found
+
+
+def flags(tracer: Tracer, **flags: object) -> None:
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            refuse("K232", f"{name} is True or False, known while the kernel is read; not {said(value)}",
+                   tracer.place())
+
+
+intrinsic(tile_load)
+intrinsic(tile_store)
+intrinsic(tile_atomic_add)

@@ -1,0 +1,158 @@
+"""Tiles whose rows (or columns, ...) are picked by a list of indices: gather, scatter, and atomic scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ptxspec.lang import ir
+from ptxspec.lang.declare import alloc_shared
+from ptxspec.lang.errors import refuse, said
+from ptxspec.lang.locate import locate
+from ptxspec.lang.tensor import TensorView
+from ptxspec.lang.trace import Tracer, current, intrinsic
+from ptxspec.scalar import index as ix
+from ptxspec.scalar import typed
+from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range
+from ptxspec.tiles import move
+from ptxspec.tiles.access import atomic
+from ptxspec.tiles.calls import array_of, extents_of, inside_of, spread
+from ptxspec.tiles.plan import Plan
+from ptxspec.tiles.region import Region, make_offset
+from ptxspec.tiles.tile import RegisterTile
+
+
+class Picked(Region):
+    """``array[..., offset[axis] + indices[i], ...]``: along one axis the place is read from memory."""
+
+    def __init__(self, tracer: Tracer, array: TensorView, shape: tuple[int, ...], offset: tuple[Expr, ...],
+                 indices: TensorView, along: int) -> None:
+        super().__init__(tracer, array, shape, offset, True)
+        self.indices = indices
+        self.along = along
+        self._anywhere = Var("picked", INDEX, "word", None, None)
+        self._read: dict[Expr | int, Expr] = {}
+
+    def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
+        """Array indices of the tile's element ``at``; the picked one is read where this is first asked for."""
+        found = list(super().element(at))
+        found[self.along] = self._pick(at[self.along])
+        return tuple(found)
+
+    def _pick(self, at: Expr | int) -> Expr:
+        if at not in self._read:
+            span = self.tracer.place()
+            low, high = int_range(self.indices.dtype)
+            value = Var("picked", self.indices.dtype, "value", low, high, span)
+            where = at if isinstance(at, Expr) else typed.literal(at, "int32")
+            self.tracer.emit(ir.Load(value, self.indices.ir, (where,), span))
+            base = self.offset[self.along]
+            zero = isinstance(base, Const) and base.value == 0
+            self._read[at] = value if zero else typed.binary("add", typed.cast(base, "int64"),
+                                                             typed.cast(value, "int64"))
+        return self._read[at]
+
+    def byte(self, at: Sequence[Expr | int]) -> Poly:
+        """The byte offset, the picked place being anywhere."""
+        places: list[Expr | int] = [ix.add(ix.index(o), ix.index(c)) for o, c in zip(self.offset, at)]
+        places[self.along] = self._anywhere
+        return locate(self.array.ir, places).byte
+
+    def whole(self) -> Expr:
+        """Never known: an index may be anything."""
+        return Const(False, BOOL)
+
+
+def tile_load_indexed(a: TensorView, indices: RegisterTile | TensorView, shape: int | tuple[int, ...],
+                      offset: object = None, axis: int = 0, storage: str = "register") -> RegisterTile | TensorView:
+    """The tile whose element i along ``axis`` comes from ``a`` at ``offset[axis] + indices[i]``.
+
+    ``indices`` is a 1-D integer tile (or shared tensor) of ``shape[axis]`` elements. Elements outside the array read as
+    zero, so an index of -1 stands for "nothing". Whole vectors are used where the unit-stride axis is another one and
+    alignment is proved. Codes K230 to K236.
+    """
+    tracer = current("T.tile_load_indexed")
+    array, extents = array_of(a, "tile_load_indexed", tracer), extents_of(shape, tracer)
+    region = _picked(tracer, array, extents, offset, indices, axis, "tile_load_indexed")
+    if storage not in ("register", "shared"):
+        refuse("K232", f"storage is \"register\" or \"shared\", not {said(storage)}", tracer.place())
+    main = region.main_axis()
+    plan = Plan(extents, main, region.words(main), tracer.threads)
+    cells = move.load(tracer, region, plan, "tile")
+    if storage == "register":
+        return RegisterTile(tracer, extents, array.dtype, plan, cells)
+    shared = alloc_shared(extents, array.dtype, align=16)
+    if len(tracer.blocks) > 1:
+        tracer.emit(ir.Barrier("cta", tracer.place()))     # an earlier trip may still be reading
+    move.store(tracer, inside_of(shared, tracer), plan, cells)
+    tracer.emit(ir.Barrier("cta", tracer.place()))
+    return shared
+
+
+def tile_store_indexed(a: TensorView, indices: RegisterTile | TensorView, t: RegisterTile | TensorView,
+                       offset: object = None, axis: int = 0) -> None:
+    """Write element i along ``axis`` of tile ``t`` to ``a`` at ``offset[axis] + indices[i]``; outside is skipped.
+
+    Two equal indices would be two threads writing one element, and nothing in a kernel says that they differ. So the
+    race obligation is refuted unless all elements of one place belong to one thread: add atomically instead, or assume.
+    """
+    tracer = current("T.tile_store_indexed")
+    region, plan, cells = _scatter(tracer, a, indices, t, offset, axis, "tile_store_indexed")
+    move.store(tracer, region, plan, cells)
+
+
+def tile_atomic_add_indexed(a: TensorView, indices: RegisterTile | TensorView, t: RegisterTile | TensorView,
+                            offset: object = None, axis: int = 0, vectors: bool = True) -> None:
+    """Add element i along ``axis`` of tile ``t`` atomically to ``a`` at ``offset[axis] + indices[i]``.
+
+    Outside is skipped; equal indices add up. Codes K230 to K236.
+    """
+    tracer = current("T.tile_atomic_add_indexed")
+    atomic(array_of(a, "tile_atomic_add_indexed", tracer), "tile_atomic_add_indexed", tracer)
+    region, plan, cells = _scatter(tracer, a, indices, t, offset, axis, "tile_atomic_add_indexed")
+    move.add(tracer, region, plan, cells, vectors=vectors)
+
+
+def _scatter(tracer: Tracer, a: object, indices: RegisterTile | TensorView, t: object, offset: object, axis: int,
+             what: str) -> tuple[Picked, Plan, TensorView]:
+    array = array_of(a, what, tracer)
+    if not isinstance(t, RegisterTile) and not (isinstance(t, TensorView) and t.scope() == "shared"):
+        refuse("K230", f"{what} writes a tile, not {said(t)}", tracer.place())
+    if t.dtype != array.dtype:
+        refuse("K233", f"a tile of {t.dtype} for an array of {array.dtype}", tracer.place(),
+               help=f"convert it: t.astype(T.{array.dtype})")
+    plan, cells = spread(t, tracer)
+    return _picked(tracer, array, plan.shape, offset, indices, axis, what), plan, cells
+
+
+def _picked(tracer: Tracer, array: TensorView, extents: tuple[int, ...], offset: object,
+            indices: RegisterTile | TensorView, axis: int, what: str) -> Picked:
+    rank = len(extents)
+    if rank != len(array.ir.shape):
+        refuse("K231", f"a tile of {rank} dimensions of an array of {len(array.ir.shape)}", tracer.place(),
+               help="give one extent for each axis of the array")
+    if isinstance(axis, bool) or not isinstance(axis, int) or not 0 <= axis < rank:
+        refuse("K236", f"axis is one of 0 to {rank - 1}, not {said(axis)}", tracer.place())
+    if not isinstance(indices, (RegisterTile, TensorView)) or indices.dtype not in ("int32", "int64"):
+        refuse("K236", f"indices are a 1-D tile of int32, not {said(indices)}", tracer.place())
+    if tuple(indices.shape) != (extents[axis],):
+        refuse("K236", f"{list(indices.shape)} indices for {extents[axis]} elements along axis {axis}", tracer.place())
+    offsets = make_offset(offset if offset is not None else (0,) * rank, rank, what, tracer)
+    return Picked(tracer, array, extents, offsets, _seen_by_all(indices, tracer), axis)
+
+
+def _seen_by_all(indices: RegisterTile | TensorView, tracer: Tracer) -> TensorView:
+    """The indices where every thread can read them."""
+    if isinstance(indices, TensorView):
+        return indices
+    cells = indices.cells()
+    shared = alloc_shared(indices.shape, indices.dtype, align=16)
+    if len(tracer.blocks) > 1:
+        tracer.emit(ir.Barrier("cta", tracer.place()))
+    move.store(tracer, inside_of(shared, tracer), indices.plan, cells)
+    tracer.emit(ir.Barrier("cta", tracer.place()))
+    return shared
+
+
+intrinsic(tile_load_indexed)
+intrinsic(tile_store_indexed)
+intrinsic(tile_atomic_add_indexed)
