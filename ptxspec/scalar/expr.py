@@ -14,7 +14,9 @@ Nodes are immutable, hash by value (the hash is computed once) and know the user
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import count
+from zlib import crc32
 
 from ptxspec.diagnostics import Span
 
@@ -50,6 +52,12 @@ def int_range(dtype: str) -> tuple[int, int]:
         return 0, 1
     bits = BITS[dtype]
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed(dtype) else (0, (1 << bits) - 1)
+
+
+@lru_cache(maxsize=4096)
+def _code(text: str) -> int:
+    """A number for a name that is the same in every process, unlike ``hash(text)``: orders must not vary."""
+    return crc32(text.encode())
 
 
 class Expr:
@@ -93,7 +101,7 @@ class Const(Expr):
         self.value = value
         self.dtype = dtype
         self.span = span
-        self._hash = hash(("const", repr(value), dtype))
+        self._hash = hash((1, _code(repr(value)), _code(dtype)))
 
     def _key(self) -> tuple[object, ...]:
         return (repr(self.value), self.dtype)   # repr tells -0.0 from 0.0 and keeps NaN equal to itself
@@ -127,7 +135,7 @@ class Var(Expr):
         self.step_of = step_of
         self.span = span
         self.uid = next(_uids)
-        self._hash = hash(("var", self.uid))
+        self._hash = hash((2, self.uid))
 
     def _key(self) -> tuple[object, ...]:
         return (self.uid,)
@@ -149,7 +157,7 @@ class Op(Expr):
         self.args = args
         self.dtype = dtype
         self.span = span
-        self._hash = hash(("op", name, dtype, args))
+        self._hash = hash((3, _code(name), _code(dtype), args))
 
     def _key(self) -> tuple[object, ...]:
         return (self.name, self.dtype, self.args)
@@ -174,7 +182,7 @@ class Poly(Expr):
         self.terms = terms
         self.dtype = INDEX
         self.span = None
-        self._hash = hash(("poly", const, terms))
+        self._hash = hash((4, const, terms))
 
     def _key(self) -> tuple[object, ...]:
         return (self.const, self.terms)
@@ -186,6 +194,12 @@ class Poly(Expr):
     def is_const(self) -> bool:
         """True when the value is known."""
         return not self.terms
+
+    def __index__(self) -> int:
+        """The value of a known integer; TypeError for any other."""
+        if self.terms:
+            raise TypeError(f"{show(self)} is not a known integer")
+        return self.const
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -106,3 +111,18 @@ def test_machine_evaluation_wraps_where_exact_evaluation_does_not() -> None:
     square = ty.binary("mul", n, n)
     assert evaluate(square, {n: 1 << 16}) == 1 << 32
     assert evaluate(square, {n: 1 << 16}, machine=True) == 0
+
+
+def test_a_known_polynomial_is_an_integer() -> None:
+    assert int(ix.add(ix.constant(40), 2)) == 42
+    with pytest.raises(TypeError):
+        int(ix.index(VARS["a"]))
+
+
+def test_the_order_of_terms_does_not_depend_on_the_process() -> None:
+    code = ("from ptxspec.scalar import Var, index as ix\n"
+            "a, b = (Var(n, 'int32', 'loop', 0, 99) for n in 'ab')\n"
+            "print(ix.add(ix.floormod(a, 7), ix.floordiv(b, 3), ix.floormod(b, 5), ix.binary('xor', a, b), a))")
+    texts = {subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True,
+                            capture_output=True, text=True).stdout for seed in ("1", "2", "3")}
+    assert len(texts) == 1
