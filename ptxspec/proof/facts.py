@@ -33,6 +33,10 @@ class Fact:
     start: Expr | None = None  # and the value it surely takes when the loop runs at all
 
 
+#: Linear facts that are tried in combination with each other; further ones are left to Z3.
+NEAR_FACTS = 16
+
+
 class Context:
     """A chain of facts from the launch to one statement."""
 
@@ -119,7 +123,7 @@ class Context:
         if depth == 0 or not value.terms:
             return False
         have = dict(value.terms)
-        for known, _ in reversed(self.linear):
+        for known, _ in self.linear[: -NEAR_FACTS - 1 : -1]:  # the innermost facts, newest first
             # value - factor*known >= 0 and known >= 0 give value >= 0; the factor is chosen to cancel one term.
             tried: set[int] = set()
             for monomial, coefficient in known.terms:

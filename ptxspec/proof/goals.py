@@ -9,9 +9,10 @@ from ptxspec.lang import ir
 from ptxspec.lang.locate import storage
 from ptxspec.proof import formula
 from ptxspec.proof.facts import Context, divisions, typed_nodes
+from ptxspec.proof.interval import interval
 from ptxspec.proof.tree import Access, Branch, Loop, Node, Registers, Step, Threads
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BITS, INDEX, Const, Expr, Op, Poly, Var, int_range, show
+from ptxspec.scalar.expr import BITS, INDEX, Const, Expr, Op, Poly, Var, int_range
 
 #: Spaces an opcode may spell, and the storage each of them reaches. The generic space reaches all three.
 SPACES = {
@@ -179,6 +180,9 @@ def memory_drafts(access: Access, bases: dict[ir.Buffer, Var]) -> list[Draft]:
     bounds = draft("in-bounds")
     bounds.items.extend(bound_items(access.checks, access.context, access))
     bounds.items.extend(storage_items(access))
+    if access.moved and access.moved != access.size:
+        reason = f"the instruction moves {access.moved} bytes, but the operand's atom has {access.size}"
+        bounds.items.append(Item(formula.FALSE, access.context, Simple(reason), unknown=reason))
     aligned = draft("aligned")
     aligned.items.append(align_item(access, access.need_align, bases))
     if len(access.words) > 1:
@@ -278,24 +282,31 @@ def wrap_draft(step: Step) -> Draft | None:
     items: list[Item] = []
     seen: set[Expr] = set()
     for expr in step.typed:
-        for node in typed_nodes(expr):
-            if node in seen:
-                continue
-            seen.add(node)
-            low, high = int_range(node.dtype)
-            value = ix.index(node)
-            lo, hi = ix.bounds(value)
-            if lo is not None and hi is not None and low <= lo and hi <= high:
-                continue
-            for claim in (formula.le(low, value), formula.le(value, high)):
-                if not (isinstance(claim, Const) and claim.value):
-                    items.append(Item(claim, step.outside, Wrap(node, value), where=node.span))
+        items.extend(wrap_items(expr, step.outside, seen))
         items.extend(division_items(expr, step.outside))
     if not items and not any(typed_nodes(e) for e in step.typed):
         return None
     return Draft(
         "no-wrap", step.statement.span, "index arithmetic", items, statement=step.statement, context=step.outside
     )
+
+
+def wrap_items(expr: Expr, context: Context, seen: set[Expr]) -> list[Item]:
+    """Every typed operation whose exact value is used stays in its type."""
+    items: list[Item] = []
+    for node in typed_nodes(expr):
+        if node in seen:
+            continue
+        seen.add(node)
+        low, high = int_range(node.dtype)
+        value = ix.index(node)
+        lo, hi = ix.bounds(value)
+        if lo is not None and hi is not None and low <= lo and hi <= high:
+            continue
+        for claim in (formula.le(low, value), formula.le(value, high)):
+            if not (isinstance(claim, Const) and claim.value):
+                items.append(Item(claim, context, Wrap(node, value), where=node.span))
+    return items
 
 
 def division_items(expr: Expr, context: Context) -> list[Item]:
@@ -321,21 +332,22 @@ def division_items(expr: Expr, context: Context) -> list[Item]:
 
 
 def loop_drafts(loop: Loop) -> list[Draft]:
-    """A loop whose step is only known at run time must move forward."""
-    step = loop.statement.step
-    if isinstance(step, Const):
-        return []
-    claim = Op("gt", (step, Const(0, step.dtype)), "bool")
-    return [
-        Draft(
-            "no-wrap",
-            loop.statement.span,
-            f"step of loop {loop.statement.var.name}",
-            [Item(claim, loop.context, Positive(step, "the step of a loop must be positive", step))],
-            statement=loop.statement,
-            context=loop.context,
-        )
-    ]
+    """A runtime step must move forward, and bounds that the loop variable's declared range rests on must not wrap."""
+    statement = loop.statement
+    var, step = statement.var, statement.step
+    draft = Draft("no-wrap", statement.span, f"loop over {var.name}", statement=statement, context=loop.context)
+    if not isinstance(step, Const):
+        claim = Op("gt", (step, Const(0, step.dtype)), "bool")
+        draft.items.append(Item(claim, loop.context, Positive(step, "the step of a loop must be positive", step)))
+    low, high = interval(statement.start, {}, {})[0], interval(statement.stop, {}, {})[1]
+    relied: list[Expr] = []
+    if var.lo is not None and (low is None or low < var.lo):
+        relied.append(statement.start)
+    if var.hi is not None and (high is None or high - 1 > var.hi):
+        relied.append(statement.stop)
+    for expr in relied:
+        draft.items.extend(wrap_items(expr, loop.context, set()))
+    return [draft] if draft.items else []
 
 
 def other_drafts(apply: ir.Apply, step: Step) -> list[Draft]:
@@ -381,8 +393,3 @@ def other_drafts(apply: ir.Apply, step: Step) -> list[Draft]:
 
 
 _NAME = {"nonzero": "no-wrap", "convergent": "convergent", "fits": "fits"}
-
-
-def describe(item: Item) -> str:
-    """The claim in words, for reports."""
-    return show(item.claim)

@@ -163,6 +163,7 @@ class ProofReport:
     def _repr_html_(self) -> str:
         # By name, and only in notebooks: reports stand above this floor.
         from importlib import import_module
+
         return str(import_module("ptxspec.report.notebook").report(self))
 
     def rows(self) -> list[tuple[str, str, str, str, str, float]]:

@@ -101,6 +101,7 @@ class Access:
     need_align: int
     rules: dict[str, Span] = field(default_factory=dict)
     index: tuple[Poly, ...] = ()
+    moved: int = 0  # bytes by the specs; 0 where they do not say
 
     @property
     def size(self) -> int:

@@ -218,6 +218,7 @@ class Walker:
                     align,
                     {o.prove: o.span for o in mine},
                     tuple(lead),
+                    max((o.bytes for o in mine if o.prove == "in-bounds"), default=0),
                 )
                 (reads if kind == "read" else writes).append(access)
             else:
