@@ -17,6 +17,7 @@ _OPERATORS: dict[type[ast.operator], Callable[[object, object], object]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.MatMult: operator.matmul,
     ast.FloorDiv: operator.floordiv, ast.Pow: operator.pow, ast.Mod: operator.mod, ast.LShift: operator.lshift,
 }
+_NAMES = ("S", "R", "TileLayout", "ComposeLayout")
 _METHODS = ("permute_dims", "tile", "pack", "unpack", "canonicalize", "group")
 
 
@@ -25,8 +26,8 @@ def read(text: str) -> Layout:
     from ptxspec import layout as names
     try:
         tree = ast.parse(text.strip(), mode="eval")
-    except SyntaxError as error:
-        raise usage("U150", f"{text!r} is not a layout expression: {error.msg}",
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        raise usage("U150", f"{text!r} is not a layout expression: {getattr(error, 'msg', error)}",
                     "for example 'S[(8, 4) : (4, 1)]'") from None
     try:
         value = _value(tree.body, vars(names))
@@ -34,7 +35,7 @@ def read(text: str) -> Layout:
             value = names.TileLayout(value)
     except PtxspecError as error:
         raise usage("U150", f"{text!r}: {error.diagnostics[0].message}") from None
-    except (TypeError, ValueError, ArithmeticError, MemoryError) as error:
+    except (TypeError, ValueError, ArithmeticError, MemoryError, LookupError, AttributeError, RecursionError) as error:
         raise usage("U150", f"{text!r} is not a layout expression: {error}") from None
     if not isinstance(value, names.Layout):
         raise usage("U150", f"{text!r} is a {type(value).__name__}, not a layout", "for example 'S[(8, 4) : (4, 1)]'")
@@ -46,7 +47,7 @@ def _value(node: ast.expr, names: dict[str, object]) -> object:
         return node.value
     if isinstance(node, ast.Name):
         from ptxspec import layout
-        if node.id in layout.__all__:
+        if node.id in _NAMES or node.id in layout.AXES:
             return names[node.id]
         raise ValueError(f"`{node.id}` is not a name of layouts")
     if isinstance(node, (ast.Tuple, ast.List)):
@@ -60,8 +61,11 @@ def _value(node: ast.expr, names: dict[str, object]) -> object:
         return -_value(node.operand, names)   # type: ignore[operator]
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         left, right = _value(node.left, names), _value(node.right, names)
-        if isinstance(node.op, (ast.Pow, ast.LShift)) and isinstance(right, int) and right > 64:
+        if any(isinstance(v, int) and abs(v) >> 64 for v in (left, right)) or (
+                isinstance(node.op, (ast.Pow, ast.LShift)) and isinstance(right, int) and right > 64):
             raise ValueError("the number is too large")
+        if isinstance(left, tuple) or isinstance(right, tuple):
+            raise TypeError("arithmetic on tuples is not allowed here")   # (1,) * 10**9 would fill the memory
         return _OPERATORS[type(node.op)](left, right)
     if isinstance(node, ast.Call):
         return _call(node, names)

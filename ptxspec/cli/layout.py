@@ -1,19 +1,22 @@
-"""``ptxspec layout show``: where each element of a layout lies."""
+"""``ptxspec layout``: where the elements of a layout lie, and what moves between two of them."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ptxspec.cli.common import FINE, Json, finish, line, put, put_all, usage
+from ptxspec.cli.common import FINE, VIOLATED, Json, finish, line, put, usage, write_bytes
 
 if TYPE_CHECKING:
     from ptxspec.layout import Layout
 
+NAME = "layout"
 app = typer.Typer(no_args_is_help=True, help="Look at layouts.", rich_markup_mode=None)
 MOST = 4096
+Svg = Annotated[str | None, typer.Option("--svg", metavar="OUT", help="Also write a drawing.")]
 
 
 @app.callback()
@@ -25,22 +28,70 @@ def _root() -> None:
 def command(
     expressions: Annotated[list[str], typer.Argument(metavar="EXPR...", help="Such as 'S[(8, 4) : (4, 1)]' or "
                                                      "'TileLayout(S[(32, 4) : (1 @ laneid, 1)])'.")],
-    json: Json = False,
+    json: Json = False, svg: Svg = None,
 ) -> None:
-    """Print the map from index to memory and threads."""
-    from ptxspec.cli.expression import read
-    for text in expressions:
-        layout = read(text)
-        size = layout.size()
-        if not size.is_const or any(not e.is_const for e in layout.extents()):
-            raise usage("U151", f"{text}: only layouts of constant extents can be shown")
-        if size.const > MOST:
-            raise usage("U151", f"{text}: {size.const} elements are too many to show; the most are {MOST}")
+    """Print the map from index to memory and threads; in colour, one for each lane, on a terminal.
+
+    With several layouts, --svg OUT.svg writes OUT-1.svg, OUT-2.svg and so on.
+    """
+    layouts = [(text, _read(text)) for text in expressions]
+    for number, (text, layout) in enumerate(layouts, 1):
         if json:
             put(line(_data(text, layout)))
         else:
-            put_all(_text(layout))
+            from ptxspec.report.terminal import show
+            if number > 1:
+                put("")
+            show(layout, sys.stdout)
+        if svg is not None:
+            from ptxspec.report import layout_svg
+            write_bytes(_numbered(svg, number, len(layouts)), layout_svg(layout).encode())
     finish(FINE)
+
+
+@app.command("diff")
+def diff(
+    before: Annotated[str, typer.Argument(metavar="EXPR")], after: Annotated[str, typer.Argument(metavar="EXPR")],
+    json: Json = False, svg: Svg = None,
+) -> None:
+    """Print which elements lie in another place in the second layout. Exit status 1 when one does."""
+    from ptxspec.report import diff_svg, difference
+    from ptxspec.report.places import NotConstant
+    from ptxspec.report.terminal import show_difference
+    old, new = _read(before), _read(after)
+    try:
+        found = difference(old, new)
+    except NotConstant as reason:
+        raise usage("U152", str(reason), "compare layouts of equally many elements") from None
+    if json:
+        put(line({"before": before, "after": after, **found.to_json()}))
+    else:
+        show_difference(old, new, found, sys.stdout)
+    if svg is not None:
+        write_bytes(svg, diff_svg(old, new).encode())
+    finish(FINE if found.same else VIOLATED)
+
+
+def _read(text: str) -> Layout:
+    """The layout that ``text`` describes. Raises UsageError U150, or U151 where it is no small constant one."""
+    from ptxspec.cli.expression import read
+    layout = read(text)
+    size = layout.size()
+    low, high = layout.memory_range()
+    if not all(e.is_const for e in (size, low, high, *layout.extents())):
+        raise usage("U151", f"{text}: only layouts of constant extents can be shown")
+    if size.const > MOST:
+        raise usage("U151", f"{text}: {size.const} elements are too many to show; the most are {MOST}")
+    if size.const < 1:
+        raise usage("U151", f"{text}: it has no element")
+    return layout
+
+
+def _numbered(name: str, number: int, count: int) -> str:
+    if count == 1:
+        return name
+    stem, dot, end = name.rpartition(".")
+    return f"{stem}-{number}.{end}" if dot else f"{name}-{number}"
 
 
 def _rows(layout: Layout) -> Iterator[tuple[tuple[int, ...], dict[str, int]]]:
@@ -54,22 +105,3 @@ def _data(text: str, layout: Layout) -> dict[str, object]:
     return {"layout": text, "shape": [e.const for e in layout.extents()], "axes": ["m", *layout.axes()],
             "memory": [low.const, high.const], "contiguous": layout.is_contiguous(),
             "elements": [{"index": list(index), **axes} for index, axes in _rows(layout)]}
-
-
-def _text(layout: Layout) -> Iterator[str]:
-    """A grid of the last dimension for each row: memory place, and thread places where there are any."""
-    low, high = layout.memory_range()
-    yield f"{layout!r}"
-    yield f"elements {layout.size()!r}, memory {low!r} to {high.const - 1}" \
-          f"{', contiguous' if layout.is_contiguous() else ''}"
-    axes = ["m", *layout.axes()]
-    yield f"each cell: {' / '.join(axes)}"
-    rows: dict[tuple[int, ...], list[str]] = {}
-    for index, places in _rows(layout):
-        cell = "/".join(str(places.get(axis, 0)) for axis in axes)
-        rows.setdefault(index[:-1], []).append(cell)
-    width = max((len(c) for cells in rows.values() for c in cells), default=1)
-    lead = max((len(str(k)) for k in rows), default=1)
-    for key, cells in rows.items():
-        name = ", ".join(map(str, key))
-        yield f"[{name}]".rjust(lead + 2) + "  " + " ".join(c.rjust(width) for c in cells)

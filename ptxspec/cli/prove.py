@@ -6,32 +6,38 @@ from typing import Annotated
 
 import typer
 
-from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, finish, line, put, write_bytes
+from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, finish, line, put
 
 
 def command(
     place: Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]")],
     sm: Annotated[str, typer.Option("--sm", metavar="SM", help="Target, such as sm_90.")] = "sm_90",
     json: Json = False,
-    html: Annotated[str | None, typer.Option("--html", metavar="OUT", help="Also write a page.")] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="OUT", help="Also write a page, or, "
+                                                    "where OUT is a folder or ends in /, one page per kernel.")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Run each counterexample in the simulator.")] = False,
 ) -> None:
-    """Prove kernels. Exit status 1 when an obligation is refuted, 3 when one is unknown or vacuous."""
+    """Prove kernels. Exit status 1 when an obligation is refuted, 3 when one is unknown or vacuous.
+
+    --replay runs each counterexample in the simulator and puts the fault beside it; the status is 3 where they differ.
+    """
     from ptxspec.cli import report as render
     from ptxspec.cli.kernels import kernels
     from ptxspec.proof import prove
     worst = FINE
     reports = []
+    replays = []
     for kernel in kernels(place):
         report = prove(kernel, sm=sm)
-        reports.append(report)
+        reports.append((kernel, report))
         put(line(report.to_json()) if json else render.text(report))
         if replay:
-            render.replay(kernel, report, sm)
+            replays += render.replay(kernel, report, json=json)
         if report.verdict == "refuted":
             worst = VIOLATED
         elif report.verdict != "proved" and worst == FINE:
             worst = UNKNOWN
     if html is not None:
-        write_bytes(html, render.page(reports).encode())
-    finish(worst)
+        render.write_pages(html, reports)
+    # A prover and a simulator that disagree are no verdict at all.
+    finish(UNKNOWN if any(not r.ok for r in replays) else worst)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ptxspec.cli.common import put
+from ptxspec.cli.common import line, put, usage, write_bytes
 
 if TYPE_CHECKING:
     from ptxspec.lang.function import KernelFunction
     from ptxspec.proof import ProofReport
+    from ptxspec.report import Replay
 
 
 def text(report: ProofReport) -> str:
@@ -27,35 +28,31 @@ def text(report: ProofReport) -> str:
     return "\n".join(parts)
 
 
-def replay(kernel: KernelFunction, report: ProofReport, sm: str) -> None:
-    """Run every counterexample of ``report`` in the simulator and print what happened."""
-    from ptxspec.backend.replay import replay as run
-    for obligation in report.failures():
-        if obligation.counterexample is not None:
-            put("\n" + run(kernel.kernel(), obligation, sm).text())
+def replay(kernel: KernelFunction, report: ProofReport, *, json: bool = False) -> list[Replay]:
+    """Run every counterexample of ``report`` in the simulator and print what happened beside it."""
+    from ptxspec.report import replay_all
+    found = replay_all(kernel, report)
+    for one in found:
+        put(line({"replay": one.to_json()}) if json else "\n" + one.text())
+    return found
 
 
-_STYLE = """body{font:15px/1.5 system-ui,sans-serif;margin:2em auto;max-width:70em;padding:0 1em}
-body{color:#1b1f24;background:#fff}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.25em .8em;border-bottom:1px solid #d0d7de}
-pre{background:#f6f8fa;padding:1em;overflow:auto}
-.proved{color:#116329}.refuted{color:#a40e26}.unknown,.vacuous{color:#7d4e00}
-td.ms{text-align:right;font-variant-numeric:tabular-nums}
-@media(prefers-color-scheme:dark){body{color:#e6edf3;background:#0d1117}pre{background:#161b22}td,th{border-color:#30363d}
-.proved{color:#56d364}.refuted{color:#ff7b72}.unknown,.vacuous{color:#e3b341}}"""
-
-
-def page(reports: Sequence[ProofReport]) -> str:
-    """One self-contained page: no script, no outside resource."""
-    body: list[str] = []
-    for report in reports:
-        body.append(f"<h2>{html.escape(report.kernel)}: <span class={report.verdict}>{report.verdict}</span></h2>")
-        body.append(f"<p>{len(report.obligations)} obligations for {html.escape(report.sm)} in {report.ms:.1f} ms</p>")
-        body.append("<table><tr><th>code<th>obligation<th>verdict<th>line<th>of<th>ms</tr>")
-        for code, name, verdict, line, subject, ms in report.rows():
-            body.append(f"<tr><td>{code}<td>{html.escape(name)}<td class={verdict}>{verdict}<td>{line}"
-                        f"<td>{html.escape(subject)}<td class=ms>{ms:.2f}</tr>")
-        body.append("</table>")
-        body += [f"<pre>{html.escape(d.render())}</pre>" for d in report.diagnostics]
-    return ("<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>"
-            f"<title>Proofs</title><style>{_STYLE}</style><h1>Proofs</h1>{''.join(body)}</html>\n")
+def write_pages(out: str, items: Sequence[tuple[KernelFunction, ProofReport]]) -> None:
+    """One page with all kernels, or, where ``out`` is a folder, a page for each and an index. Raises UsageError U131."""
+    from ptxspec.report.page import index, page
+    folder = Path(out)
+    if not (out.endswith(("/", "\\")) or folder.is_dir()):
+        write_bytes(out, page(items).encode())
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise usage("U131", f"cannot write {out}: {error.strerror}") from None
+    names: list[tuple[str, ProofReport]] = []
+    for kernel, report in items:
+        name = f"{report.kernel}.html"
+        if any(name == known for known, _ in names):
+            name = f"{report.kernel}-{len(names)}.html"
+        write_bytes(str(folder / name), page([(kernel, report)]).encode())
+        names.append((name, report))
+    write_bytes(str(folder / "index.html"), index(names).encode())

@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ptxspec.backend.replay import Replay
     from ptxspec.lang.function import KernelFunction
     from ptxspec.lang.ir import Kernel
     from ptxspec.proof import Obligation, ProofReport
     from ptxspec.report.diff import Difference, difference
     from ptxspec.report.draw_layout import diff_svg, layout_svg
     from ptxspec.report.page import page
-    from ptxspec.backend.replay import Replay
 
 _LAZY = {
     "Difference": "ptxspec.report.diff", "difference": "ptxspec.report.diff", "diff_svg": "ptxspec.report.draw_layout",
@@ -28,8 +28,8 @@ __all__ = ["Difference", "Replay", "diff_svg", "difference", "layout_svg", "page
 def replay(kernel: KernelFunction | Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
     """Run the counterexample of a refuted ``obligation`` in the simulator and compare what it shows.
 
-    The result's ``status`` is ``same``, ``differs``, ``hidden``, ``terms`` or ``not run``; ``str(result)`` is the text of
-    ``ptxspec prove --replay``.
+    The result's ``status`` is ``same``, ``differs``, ``hidden``, ``terms`` or ``not run``; ``str(result)`` is the
+    text of ``ptxspec prove --replay``.
     """
     from ptxspec.backend.replay import replay as run
     from ptxspec.lang.ir import Kernel

@@ -41,7 +41,7 @@ class Atom:
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """One access with the atoms of one warp. ``values`` are the numbers it was worked out for; ``extent`` is the range
-    of bytes that exist (None when not known); ``problem`` says why there are no atoms; ``bad`` is the failed obligation.
+    of bytes that exist (None when not known); ``problem`` says why there are no atoms; ``bad`` is what failed.
     """
 
     what: str
@@ -96,7 +96,7 @@ def _seconds(report: ProofReport | None) -> dict[Span, tuple[Obligation, Counter
         second = example.second
         primed = {(v.role, v.name[:-1]): n for v, n in example.env.items() if isinstance(v, Var)
                   and v.name.endswith("'")}
-        env = {v: primed.get((v.role, v.name), n) for v, n in example.env.items() if isinstance(v, Var)}
+        env: Env = {v: primed.get((v.role, v.name), n) for v, n in example.env.items() if isinstance(v, Var)}
         theirs = replace(second, env={**example.env, **env}, lines=example.lines)
         for place, mine in zip(places, (example, theirs)):
             found.setdefault(place, (obligation, mine))
@@ -153,7 +153,9 @@ def _linear(thread: Sequence[int] | None, block: Sequence[int]) -> int:
 def _atom(access: Access, threads: Threads, env: Env, linear: int, block: Triple, failing: bool) -> Atom:
     x, y, z = linear % threads.block[0], linear // threads.block[0] % threads.block[1], \
         linear // (threads.block[0] * threads.block[1])
-    here = {**env, **dict(zip(threads.tid, (x, y, z))), **dict(zip(threads.ctaid, block))}
+    here: Env = dict(env)
+    here.update(zip(threads.tid, (x, y, z)))
+    here.update(zip(threads.ctaid, block))
     words = tuple(evaluate(w, here) for w in access.words)
     active = True
     for fact in access.context.facts():
@@ -176,21 +178,21 @@ def _values(kernel: ir.Kernel, walker: Walker, access: Access, example: Countere
     free = [v for v in (*kernel.dims, *(p for p in kernel.params if isinstance(p, Var)))
             if v not in env and not is_float(v.dtype)]
     facts = [f for f in access.context.facts() if f.kind == "assume"]
-    tid0 = dict.fromkeys((*walker.threads.tid, *walker.threads.ctaid), 0)
+    start: Env = {v: 0 for v in (*walker.threads.tid, *walker.threads.ctaid)}
     for tried in _TRIES if free else (0,):
-        offered = {v: max(min(tried, v.hi if v.hi is not None else tried), v.lo if v.lo is not None else tried)
-                   for v in free}
+        offered: Env = {v: max(min(tried, v.hi if v.hi is not None else tried), v.lo if v.lo is not None else tried)
+                        for v in free}
         try:
-            if all(evaluate(f.condition, {**tid0, **env, **offered}) for f in facts):
+            if all(evaluate(f.condition, {**start, **env, **offered}) for f in facts):
                 env |= offered
                 break
         except Unknown:
             continue
     else:
-        env |= {v: max(1, v.lo or 0) for v in free}
+        env.update((v, max(1, v.lo or 0)) for v in free)
     for fact in access.context.facts():
         if fact.binds is not None and fact.start is not None and fact.binds not in env:
-            env[fact.binds] = evaluate(fact.start, {**tid0, **env})
+            env[fact.binds] = evaluate(fact.start, {**start, **env})
     for repeat in access.free:
         env.setdefault(repeat, 0)
     return env

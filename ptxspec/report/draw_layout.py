@@ -35,17 +35,18 @@ def layout_picture(layout: Layout, name: str = "", shape: Sequence[int] | None =
     if clash:
         notes.append(f"{len(clash)} of the elements shown share a place with another one (red)")
 
-    swizzled = isinstance(layout, ComposeLayout) and layout.swizzle_len > 0
+    unit = units = 0
+    if isinstance(layout, ComposeLayout) and layout.swizzle_len:
+        unit, units = 1 << layout.per_element, 1 << layout.swizzle_len
+        notes.append(f"colours: which of the {units} swizzled units of {unit} elements the place lies in")
 
     def style(cell: Cell) -> str:
         if cell.index in clash or cell.index in marked:
             return "px-bad"
-        if swizzled and cell.thread is None:
-            return f"px-cell {lane_class((cell.axes['m'] >> layout.per_element) % (1 << min(layout.swizzle_len, 5)))}"
+        if units and cell.thread is None:
+            return f"px-cell {lane_class(cell.axes['m'] // unit % units)}"
         return _style(cell)
 
-    if swizzled:
-        notes.append(f"colours: which of the {1 << layout.swizzle_len} swizzled units the place lies in")
     _draw(drawing, found, style, lambda c: (c.owner(), f"r{c.axes['m']}") if c.owner() else (str(c.axes["m"]), ""))
     return Picture(drawing, tuple(notes))
 

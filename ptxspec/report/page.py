@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_ACCESSES = 16
 MOST_ROWS = 300
+_SCOPES = {"global": "global array", "shared": "shared memory", "local": "registers"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ def layout_figures(kernel: ir.Kernel) -> list[Figure]:
     figures: list[Figure] = []
     for buffer in kernel.buffers:
         shape = ", ".join(show(e) for e in buffer.shape)
-        what = {"global": "global array", "shared": "shared memory", "local": "registers"}.get(buffer.scope, buffer.scope)
+        what = _SCOPES.get(buffer.scope, buffer.scope)
         title = f"{buffer.name}: {what}, {buffer.dtype} ({shape})"
         try:
             dims = [e.const for e in buffer.shape] if all(e.is_const for e in buffer.shape) else None

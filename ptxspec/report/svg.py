@@ -64,5 +64,6 @@ class Drawing:
 
     def _svg(self, space: str, style: str) -> str:
         width, height = number(self.width + 2), number(self.height + 2)
+        inside = f"{style}<title>{escape(self.title)}</title>{''.join(self._parts)}"
         return (f'<svg{space} class="px" role="img" width="{width}" height="{height}" '
-                f'viewBox="-1 -1 {width} {height}">{style}<title>{escape(self.title)}</title>{"".join(self._parts)}</svg>')
+                f'viewBox="-1 -1 {width} {height}">{inside}</svg>')
