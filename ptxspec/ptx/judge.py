@@ -36,7 +36,7 @@ Said = tuple[str, Severity, str, int, tuple[Note, ...]]
 # Mnemonics with operand rules of their own; the others' operands are held against the database's description.
 CORE = frozenset({"ld", "ldu", "st", "mov"})
 # Mnemonics whose constants are judged by their value, so that one good line says nothing about the next.
-BY_VALUE = frozenset({"bar", "barrier"})
+BY_VALUE = frozenset({"bar", "barrier", "createpolicy"})
 _UNLISTED = frozenset({"F001", "F101", "F102", "F103", "F104"})
 _TYPES = frozenset(TYPE_BITS)
 

@@ -31,7 +31,7 @@ from ptxspec.ptx.operand import (
 from ptxspec.ptx.scope import Scope, special_register
 
 _NAME = re.compile(IDENTIFIER + r"\Z")
-_DOTTED = re.compile(rf"({IDENTIFIER})\s*\.\s*(\w+)\Z")
+_FLOAT = re.compile(r"(?:0[fF][0-9a-fA-F]{8}|0[dD][0-9a-fA-F]{16}|-?\d{1,30}\.\d{0,30})\Z")
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|[1-9]\d*|0)U?\Z")
 _ADDRESS = re.compile(rf"\[\s*({IDENTIFIER})\s*(?:\+\s*(-?)\s*(0[xX][0-9a-fA-F]+|[1-9]\d*|0))?\s*\]\Z")
 _DEPTH = re.compile(r"[\[\](){},|]")
@@ -65,18 +65,25 @@ def split_operands(text: str) -> list[tuple[str, int]]:
 def parse_operands(text: str, scope: Scope, call: bool = False) -> tuple[Operand, ...]:
     """The operands in ``text`` (between opcode and semicolon); in a ``call`` a parenthesis opens a list."""
     cache = scope.cache
-    if "{" not in text and "(" not in text and ("[" not in text or text.count(",") < 2):
+    if "{" not in text and "(" not in text:
         found: list[Operand] = []
         for piece in text.split(","):
             key = piece.strip()
             operand = cache.get(key)
             if operand is None:
-                break
+                if not key or key.count("[") != key.count("]"):
+                    break
+                try:
+                    operand = parse_operand(key, scope)
+                except PtxSyntaxError:
+                    break
+                if not _mentions_unknown(operand):
+                    cache[key] = operand
             found.append(operand)
         else:
             return tuple(found)
-    elif not text.strip():
-        return ()
+        # Something is wrong, or a comma stands in brackets: once more, with the places kept.
+        scope.unknown.clear()
     operands: list[Operand] = []
     if not text.strip():
         return ()
@@ -119,6 +126,8 @@ def parse_operand(text: str, scope: Scope) -> Operand:
         return _named(text, scope)
     if _INTEGER.match(text):
         return Immediate(text)
+    if _FLOAT.match(text):
+        return Immediate(text, "float")
     match = _ADDRESS.match(text)
     if match is not None:
         name, sign, number = match.groups()

@@ -6,7 +6,7 @@ A line is fine if the operands fit one of the forms that its spelling can stand 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptxspec.forms import OperandUse
 from ptxspec.ptx.constant import evaluate
@@ -57,12 +57,28 @@ def judge_generic(
         found: list[Problem] = []
         for index, (use, operand) in enumerate(zip(uses, operands, strict=True)):
             found += _Position(mnemonic, use, index, guarded, context, words).judge(operand)
+        if mnemonic == "createpolicy" and "range" in words:
+            found += _judge_range(operands)
         errors = sum(p.error for p in found)
         if not errors:
             return found
         if best is None or errors < sum(p.error for p in best):
             best = found
     return best
+
+
+def _judge_range(operands: tuple[Operand, ...]) -> list[Problem]:
+    """``createpolicy.range d, [a], primary, total``: the part is not larger than the whole."""
+    address, primary, total = operands[1], operands[2], operands[3]
+    narrow = isinstance(address, Address) and isinstance(address.base, Register) and (
+        TYPE_BITS.get(address.base.cls, 32) < 32)
+    if narrow:
+        return [Problem("L235", f"'{address}' has fewer bits than an address", 1)]
+    if isinstance(primary, Immediate) and isinstance(total, Immediate) and "float" not in (primary.kind, total.kind):
+        part, whole = (int(evaluate(o.text)) % (1 << 32) for o in (primary, total))
+        if part > whole:
+            return [Problem("L243", f"the primary size {part} is larger than the total size {whole}", 2)]
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,8 @@ class _Position:
     @property
     def strict(self) -> bool:
         """A plain integer is wanted."""
+        if self.use.name == "policy":
+            return True
         if self.mnemonic in _STRICT_MNEMONICS:
             return self.use.type != "pred" and self.use.type[:1] != "f"
         return self.mnemonic in _SHIFTS and self.index == 2
@@ -93,7 +111,9 @@ class _Position:
         if "address" in kinds and isinstance(operand, Address):
             space = "" if use.space == "generic" else use.space
             shape = Shape("b8", 1, space, False)
-            return judge_address(self.mnemonic, shape, operand, self.index, self.guarded, self.context)
+            # createpolicy only names a range of addresses; their size is not looked at.
+            context = replace(self.context, address_bits=32) if self.mnemonic == "createpolicy" else self.context
+            return judge_address(self.mnemonic, shape, operand, self.index, self.guarded, context)
         if isinstance(operand, Label) and ("label" in kinds or "function" in kinds):
             return []
         if isinstance(operand, Symbol):
@@ -142,7 +162,7 @@ class _Position:
         if not data or symbol.form != "plus":
             return self._mismatch(symbol)
         computed = self.mnemonic == "createpolicy" and "cvt" in self.words
-        if computed or (symbol.kind in ("register", "label") and use.type == "pred"):
+        if computed or self._routine or (symbol.kind in ("register", "label") and use.type == "pred"):
             return self._mismatch(symbol)
         if symbol.kind in ("register", "label"):
             return self.problem("L234", f"'{symbol}' outside an address is not in the manual", False)
@@ -156,8 +176,15 @@ class _Position:
         use = self.use
         if self.strict or self.mnemonic in _STRICT_MNEMONICS or (use.type == "pred" and self.mnemonic not in _LOGIC):
             return False
+        return not self._routine
+
+    @property
+    def _routine(self) -> bool:
+        """The assembler calls a routine for it, and hands it registers and constants only."""
+        if self.mnemonic in ("div", "rem") and self.use.type in ("u64", "s64"):
+            return True
         directed = any(w in ("rz", "rm", "rp") for w in self.words)
-        return not (use.type == "f64" and directed and self.mnemonic in ("sqrt", "div"))
+        return self.use.type == "f64" and directed and self.mnemonic in ("sqrt", "div")
 
     def _converted(self, symbol: Symbol) -> list[Problem]:
         """The source of ``cvta``: a variable of the space named, or (``cvta.to``) what stands for a number."""
@@ -216,6 +243,8 @@ class _Position:
         use = self.use
         if not {"register", "predicate"} & set(use.kinds):
             return self._mismatch(operand)
+        if isinstance(operand, Component) and operand.register.lanes == 1:
+            return self.problem("L219", f"'{operand}' selects a part of a register, as only video instructions do")
         element = element_of(operand)
         if element is None:
             return self.problem("L202", f"operand '{use.name}' is one value, '{operand}' is not")
@@ -232,8 +261,8 @@ class _Position:
             return element.kind in "bi" and element.bits == wanted
         letter = _LETTER[use.type[0]]
         if use.classes == "wide":
-            if self.mnemonic == "cvt" and element.bits == 128 and letter == "f":
-                return False
+            if self.mnemonic == "cvt" and element.bits == 128 and {"ftz", "sat", "f64", "f32"} <= set(self.words):
+                return False  # written as two instructions, one of which does not take it
             return fits_memory(letter, wanted, element, use.lanes)
         if letter == "p":
             return element.kind == "p" or (element.kind == "h" and self.mnemonic in _LOGIC)
@@ -256,8 +285,6 @@ class _Position:
         except GroupError as error:
             rule, which = error.args
             return self.problem("L203", f"{GROUP_MESSAGES[rule]}, here '{operand.elements[which]}'")
-        bits = TYPE_BITS.get(use.type, 0)
-        fits = fits_memory if use.classes == "wide" else fits_exactly
-        if bits and not fits(_LETTER[use.type[0]], bits, element, use.lanes):
+        if not self._fits(element):
             return self.problem("L201", f"the elements of '{operand}' do not fit '.{use.type}'")
         return []

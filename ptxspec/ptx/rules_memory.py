@@ -32,6 +32,8 @@ GROUP_MESSAGES = {
     "component": "a component such as '.x' cannot stand beside a constant in a vector",
 }
 _GROUP_CODES = {"sinks": "L204", "width": "L203", "mixed": "L203", "value": "L206", "component": "L203"}
+# The manual has .unified on loads alone.
+_UNIFIED = frozenset({"ld", "ldu", "atom", "createpolicy"})
 _SYMBOL_SPACES = {
     "": frozenset({"global", "shared", "local"}), "global": frozenset({"global"}), "shared": frozenset({"shared"}),
     "shared::cta": frozenset({"shared"}), "shared::cluster": frozenset({"shared"}), "local": frozenset({"local"}),
@@ -173,7 +175,7 @@ def judge_address(
         found += _judge_base(shape, base, index, context)
     if operand.unified and not any(p.error for p in found):
         declared = isinstance(base, Register) or (isinstance(base, Symbol) and base.unified)
-        if mnemonic == "st" or shape.space not in ("", "global") or not declared:
+        if mnemonic not in _UNIFIED or shape.space not in ("", "global") or not declared:
             found.append(Problem("L210", "'.unified' is for loads from global memory through a register", index))
     return found + _judge_parameter_space(shape, base, index, context)
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from ptxspec.ptx.module import RegisterDecl
 from ptxspec.ptx.operand import Operand, Register, Special, Symbol
 from ptxspec.ptx.special import special_info
-
-_NUMBERED = re.compile(r"(.*?)(\d+)\Z")
 
 
 def special_register(name: str) -> Special | None:
@@ -68,10 +64,7 @@ class Scope:
     def _ranged(self, name: str) -> Register | None:
         if not self.ranges or not name[-1:].isdigit():
             return None
-        match = _NUMBERED.match(name)
-        if match is None:
-            return None
-        split, end = match.start(2), len(name)
+        split, end = len(name.rstrip("0123456789")), len(name)
         for at in range(split, end):
             decl = self.ranges.get(name[:at])
             if decl is not None and end - at < 12 and int(name[at:]) < (decl.count or 0):

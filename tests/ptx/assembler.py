@@ -105,7 +105,13 @@ def _run(
             capture_output=True, text=True, timeout=600, check=False, errors="replace",
         )
         text = done.stdout + done.stderr
-        if done.returncode < 0 or "C7907" in text:
+        fresh = {int(m[1]) - first: m[3] for m in reversed(list(_ERROR.finditer(text)))}
+        inside = [message for at, message in fresh.items() if at < 0]
+        if done.returncode < 0 or "C7907" in text or inside:
+            if len(rows) == 1 and inside:
+                # A routine that the assembler puts in for an instruction did not parse with these operands.
+                found.bad[rows[0]] = inside[0]
+                return
             if len(rows) == 1:
                 found.crashed[rows[0]] = "internal compiler error" if done.returncode > 0 else (
                     f"ended by signal {-done.returncode}")
@@ -113,7 +119,6 @@ def _run(
             for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
                 _run(path, sm, before, tail, first, {row: live[row] for row in half}, found, folder)
             return
-        fresh = {int(m[1]) - first: m[3] for m in reversed(list(_ERROR.finditer(text)))}
         stops = {int(m[1]) - first for m in _ERROR.finditer(text) if m[2] == "fatal"}
         late = _LATE.search(text)
         if not fresh and late is not None:

@@ -69,9 +69,21 @@ def compare(lines: list[str], machine: Machine, crashes: list[str] | None = None
     for index, line in enumerate(lines):
         if index in crashed or ours.get(index) == UNJUDGED:
             continue
-        if (index in ours) != (index in theirs):
+        if (index in ours) != (index in theirs) and _alone(line, machine, start, theirs, index) != (index in ours):
             found.append(Difference(machine, line, ours.get(index, "accepted"), theirs.get(index, "accepted")))
     return found
+
+
+def _alone(line: str, machine: Machine, start: str, theirs: dict[int, str], index: int) -> bool:
+    """Is the line refused in a module of its own? Errors in routines that the assembler puts in for an instruction come
+    with line numbers of those routines, and can look like errors of other lines."""
+    verdicts = refused([line], machine, start, TAIL)
+    if verdicts.crashed:
+        return True
+    theirs.pop(index, None)
+    if verdicts.bad or verdicts.other:
+        theirs[index] = next(iter([*verdicts.bad.values(), *verdicts.other]))
+    return index in theirs
 
 
 def _version(machine: Machine) -> tuple[tuple[int, int], int]:
