@@ -185,7 +185,7 @@ class Resolver:
             original = self._loads.get(var)
             if original is None and var.name.endswith("'"):
                 original = next((s for v, s in self._loads.items() if v.name == var.name[:-1]), None)
-            if original is None:
+            if original is None or original.load.result in self.walker.known:
                 continue
             buffer = original.load.view.buffer
             if buffer.scope != "global" or buffer in self._written:

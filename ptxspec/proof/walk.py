@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ptxspec.lang import ir
 from ptxspec.lang.locate import element_bytes, locate
-from ptxspec.proof import formula
+from ptxspec.proof import cells, formula
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.tree import (
     Access,
@@ -21,6 +21,7 @@ from ptxspec.proof.tree import (
     threads_of,
 )
 from ptxspec.scalar import index as ix
+from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, is_integer, show
 
 
@@ -32,6 +33,9 @@ class Walker:
         self.threads: Threads = threads_of(kernel)
         self.base = self._launch_facts()
         self._written = written_buffers(kernel.body)
+        self.cells = cells.Cells()
+        self.known: set[Var] = set()  # values read from cells that are known there
+        self._aliases: dict[Expr, Expr | int] = {}
         self._seen: dict[tuple[ir.Buffer, Poly], list[tuple[Context, Var]]] = {}
         self.nodes = self._block(kernel.body, self.base)[0]
 
@@ -73,9 +77,32 @@ class Walker:
             else:
                 node = self._statement(statement, context)
                 nodes.append(node)
-                if isinstance(statement, ir.Load) and isinstance(node, Step) and node.memory:
-                    context = self._same_value(statement, node.memory[0], context)
+                if isinstance(node, Step):
+                    context = self._values(node, context)
         return tuple(nodes), context
+
+    def _values(self, step: Step, context: Context) -> Context:
+        """What a statement tells of values: of the cell it writes, of the value it reads."""
+        statement = step.statement
+        if isinstance(statement, ir.Apply):
+            self.cells.forget(written_buffers([statement]))
+        elif isinstance(statement, ir.Store) and step.registers:
+            target = step.registers[0]
+            value = substitute(statement.value, self._aliases) if self._aliases else statement.value
+            self.cells.store(target.buffer, target.slots[0], target.word_bytes, target.view.dtype, value)
+        elif isinstance(statement, ir.Load) and step.registers:
+            origin, result = step.registers[0], statement.result
+            known = self.cells.load(origin.buffer, origin.slots[0], origin.word_bytes, result.dtype)
+            if known is not None:
+                self.known.add(result)
+                self._aliases[result] = known
+                text = f"{result.name} == {show(known)}"
+                context = context.extend(
+                    Fact(f"value of {result.name}", text, cells.same(result, known), statement.span, "value")
+                )
+        elif isinstance(statement, ir.Load) and step.memory:
+            context = self._same_value(statement, step.memory[0], context)
+        return context
 
     def _same_value(self, load: ir.Load, access: Access, context: Context) -> Context:
         """Two reads of one place in memory that the kernel never writes give one value."""
@@ -101,7 +128,11 @@ class Walker:
             return self._element(statement, statement.view, statement.index, "write", context)
         if isinstance(statement, ir.For):
             inside = context.extend(loop_fact(statement, context))
-            return Loop(statement, context, inside, self._block(statement.body, inside)[0])
+            changed = written_buffers(statement.body)
+            self.cells.forget(changed)
+            body = self._block(statement.body, inside)[0]
+            self.cells.forget(changed)
+            return Loop(statement, context, inside, body)
         if isinstance(statement, ir.If):
             text = show(statement.condition)
             yes = context.extend(Fact(f"`if {text}`", text, statement.condition, statement.span, "guard"))
@@ -114,9 +145,15 @@ class Walker:
                     "guard",
                 )
             )
-            return Branch(
-                statement, context, yes, self._block(statement.then, yes)[0], no, self._block(statement.orelse, no)[0]
-            )
+            before = self.cells.copy()
+            then = self._block(statement.then, yes)[0]
+            after_then, self.cells = self.cells, before
+            orelse = self._block(statement.orelse, no)[0]
+            after_else = self.cells
+            self.cells = cells.Cells()
+            condition = substitute(statement.condition, self._aliases) if self._aliases else statement.condition
+            self.cells.join(condition, after_then, after_else)
+            return Branch(statement, context, yes, then, no, orelse)
         assert isinstance(statement, ir.Barrier)
         return Sync(statement, context)
 
