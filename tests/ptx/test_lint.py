@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from ptxspec.diagnostics import UsageError
+from ptxspec.ptx.files import ptx_files
 from ptxspec.ptx.lint import LintResult, lint
 
 from .lines import TAIL, head
@@ -191,3 +193,21 @@ def test_a_verdict_is_not_carried_to_other_operands() -> None:
              "bar.sync 99;", "{ .reg .f32 %r1; ld.global.u32 %r1, [%rd1]; }"]
     result = lint(module("\n".join(lines)))
     assert [(f.code, f.line) for f in result.findings] == [("L201", 11), ("L241", 13), ("L201", 14)]
+
+
+def test_files_directories_and_patterns(tmp_path: Path) -> None:
+    for name in ("b.ptx", "a.ptx", "sub/c.ptx", "sub/d.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+
+    def names(*arguments: str) -> list[str]:
+        return [p.relative_to(tmp_path).as_posix() for p in ptx_files([str(tmp_path / a) for a in arguments])]
+
+    assert names(".") == ["a.ptx", "b.ptx", "sub/c.ptx"]
+    assert names("b.ptx", "*.ptx") == ["b.ptx", "a.ptx"]
+    assert names("**/c.ptx", "sub/d.txt") == ["sub/c.ptx", "sub/d.txt"]
+    for missing in ("e.ptx", "*.cubin", "sub/*.ptx/x"):
+        with pytest.raises(UsageError) as caught:
+            names(missing)
+        assert caught.value.code == "U130"
