@@ -1,0 +1,258 @@
+"""``wp.kernel`` and ``wp.launch``: a kernel is compiled once for each kind of launch."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from math import prod
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from ptxspec.compat.warp.arrays import Array, ArrayType, array
+from ptxspec.compat.warp.builtins import LaunchState, ThreadIndex, coordinates, fits_grid, launching
+from ptxspec.compat.warp.types import Compound, element
+from ptxspec.diagnostics import Diagnostic, LaunchError, PtxspecError, Span
+from ptxspec.lang import ir
+from ptxspec.lang.cuda import LaunchConfig
+from ptxspec.lang.declare import Tensor
+from ptxspec.lang.function import KernelFunction, Reader
+from ptxspec.lang.reader.calls import Returned
+from ptxspec.lang.reader.frame import Frame, outer_names
+from ptxspec.lang.reader.source import source_of
+from ptxspec.lang.trace import Tracer, tracing
+from ptxspec.lang.types import TYPES, DType
+from ptxspec.layout import S, TileLayout
+from ptxspec.scalar import typed
+from ptxspec.scalar.expr import Expr
+
+if TYPE_CHECKING:
+    from ptxspec.backend.executable import Executable
+
+Dim = int | Sequence[int]
+_CASTS = {int: TYPES["int32"], float: TYPES["float32"], bool: TYPES["bool"]}
+
+
+class WarpReader(Reader):
+    """Reads a Warp kernel: the launch is known before the body, and ``wp.tid()`` takes its count from the names."""
+
+    def __init__(self, definition: FunctionType, around: Mapping[str, object], state: LaunchState, block: int,
+                 inner: Mapping[str, tuple[int, ...]]) -> None:
+        super().__init__(definition, around)
+        self.state = state
+        self.threads = block
+        self.inner = inner
+        self._unpacked: tuple[ast.expr | None, int] = (None, 1)
+
+    def read(self) -> ir.Kernel:
+        """The typed kernel."""
+        source = source_of(self.definition)
+        frame = Frame(source, outer_names(self.definition), self.definition.__globals__, self.definition.__name__, None,
+                      is_kernel=True)
+        self.frames.append(frame)
+        span = Span(source.file, source.node.lineno, source.node.col_offset + 1)
+        self.tracer = Tracer(self.definition.__name__, source.file, span, self.place, self.excerpt)
+        token = launching.set(self.state)
+        try:
+            with tracing(self.tracer):
+                self._parameters(source, frame)
+                for parameter in self.tracer.params:
+                    if isinstance(parameter, ir.Buffer) and self.inner.get(parameter.name):
+                        self.state.trailing[parameter] = self.inner[parameter.name]
+                total = prod(self.state.dim)
+                self.tracer.entry(LaunchConfig(grid=self._grid_of(total), block=self.threads).resolve(span), span)
+                self._body(source.node.body, total, span)
+                return self.tracer.finish()
+        finally:
+            launching.reset(token)
+
+    def _grid_of(self, total: int) -> tuple[int, ...]:
+        if not self.state.tiled:
+            return (-(-total // self.threads),)
+        return tuple(reversed(self.state.dim)) if fits_grid(self.state.dim) else (total,)
+
+    def _body(self, body: list[ast.stmt], total: int, span: Span) -> None:
+        """The kernel; in plain launches, only for threads that the launch counts."""
+        if self.state.tiled or total % self.threads == 0:
+            with suppress(Returned):
+                self.exec_body(body)
+            return
+        flat = coordinates(LaunchState((total,), False))[0]
+        condition = typed.compare("lt", flat, total)
+        with self.tracer.block((condition,)) as inside, suppress(Returned):
+            self.exec_body(body)
+        self.tracer.emit(ir.If(condition, tuple(inside), (), span))
+
+    # --- Warp's own ways
+
+    def s_assign(self, node: ast.Assign) -> None:
+        """Names on the left say how many indices ``wp.tid()`` gives."""
+        target = node.targets[0]
+        self._unpacked = node.value, len(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else 1
+        super().s_assign(node)
+
+    def e_call(self, node: ast.Call) -> object:
+        """A call; ``wp.tid()`` becomes its indices."""
+        value = super().e_call(node)
+        if isinstance(value, ThreadIndex):
+            count = self._unpacked[1] if node is self._unpacked[0] else 1
+            self.node = node
+            indices = value.take(count)
+            return indices if count > 1 else indices[0]
+        return value
+
+    def call(self, function: object, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:
+        """Casts such as ``float(i)`` are 32 bits wide."""
+        if function in (int, float, bool) and len(args) == 1 and not kwargs:
+            value = self.settled(args[0], node)
+            if isinstance(value, Expr):
+                assert isinstance(function, type)
+                return _CASTS[function](value)
+            args = [value]
+        return super().call(function, args, kwargs, node)
+
+
+class Specialised(KernelFunction):
+    """A Warp kernel for one kind of launch."""
+
+    def __init__(self, function: FunctionType, around: Mapping[str, object], reader: WarpReader) -> None:
+        super().__init__(function, around)
+        self._reader = reader
+
+    def kernel(self) -> ir.Kernel:
+        """The typed kernel; KernelError with the user's line when it cannot be read."""
+        if self._kernel is None:
+            self._kernel = self._reader.read()
+        return self._kernel
+
+
+class Kernel:
+    """What ``@wp.kernel`` makes. :attr:`variants` holds an executable for each kind of launch so far."""
+
+    def __init__(self, function: FunctionType, around: Mapping[str, object]) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._around = around
+        self._parameters: dict[str, object] | None = None
+        self.variants: dict[tuple[object, ...], Executable] = {}
+
+    def __repr__(self) -> str:
+        return f"<warp kernel {self.__name__}>"
+
+    def parameters(self) -> dict[str, object]:
+        """Annotations by name: an :class:`ArrayType`, or the name of a scalar type (R331)."""
+        if self._parameters is None:
+            spaces = {**self.function.__globals__, **self._around, **outer_names(self.function)}
+            found: dict[str, object] = {}
+            for name in self.function.__code__.co_varnames[:self.function.__code__.co_argcount]:
+                kind = self.function.__annotations__.get(name)
+                if isinstance(kind, str):
+                    kind = eval(kind, spaces)
+                if kind is array:
+                    kind = array[float]
+                found[name] = kind if isinstance(kind, ArrayType) else self._scalar(name, kind)
+            self._parameters = found
+        return self._parameters
+
+    def _scalar(self, name: str, kind: object) -> str:
+        try:
+            if kind is not None and not isinstance(kind, Compound):
+                return element(kind).scalar
+        except PtxspecError:
+            pass
+        raise LaunchError(Diagnostic("R331", f"parameter `{name}` of {self.__name__} is annotated with {kind!r}, which "
+                                             "is no array and no number", self._span()))
+
+    def _span(self) -> Span:
+        return Span(self.function.__code__.co_filename, self.function.__code__.co_firstlineno)
+
+    def variant(self, dim: tuple[int, ...], block: int, tiled: bool, arguments: Sequence[object],
+                target: str) -> Executable:
+        """The executable for these arguments' types, shapes, strides and alignments."""
+        kinds = self.parameters()
+        if len(arguments) != len(kinds):
+            raise LaunchError(Diagnostic("R331", f"{self.__name__} takes {len(kinds)} arguments ({', '.join(kinds)}); "
+                                                 f"{len(arguments)} are given", self._span()))
+        types = {name: self._type(name, kind, value) for (name, kind), value in zip(kinds.items(), arguments)}
+        key = (dim, block, tiled, target,
+               *((t.shape, str(t.dtype), t.align, str(t.layout)) if isinstance(t, Tensor) else t
+                 for t in types.values()))
+        if key not in self.variants:
+            from ptxspec.backend.executable import compile as build
+            self.variants[key] = build(self.specialised(dim, block, tiled, types), target)
+        return self.variants[key]
+
+    def specialised(self, dim: tuple[int, ...], block: int, tiled: bool,
+                    types: Mapping[str, Tensor | DType]) -> Specialised:
+        """The kernel with these parameter types, launched so."""
+        original = self.function
+        function = FunctionType(original.__code__, original.__globals__, original.__name__, original.__defaults__,
+                                original.__closure__)
+        function.__annotations__ = dict(types)
+        function.__module__ = original.__module__
+        inner = {n: k.element.trailing for n, k in self.parameters().items() if isinstance(k, ArrayType)}
+        return Specialised(function, self._around,
+                           WarpReader(function, self._around, LaunchState(dim, tiled), block, inner))
+
+    def _type(self, name: str, kind: object, value: object) -> Tensor | DType:
+        if isinstance(kind, str):
+            return TYPES[kind]
+        assert isinstance(kind, ArrayType)
+        if not isinstance(value, Array):
+            raise LaunchError(Diagnostic("R331", f"`{name}` of {self.__name__} is an array, not "
+                                                 f"{type(value).__name__}", self._span()))
+        if value.ndim != kind.ndim or value.element != kind.element:
+            raise LaunchError(Diagnostic("R331", f"`{name}` of {self.__name__} is an array of {kind.ndim} dimensions "
+                                                 f"of {kind.element.scalar}{list(kind.element.trailing) or ''}, not "
+                                                 f"{value!r}", self._span()))
+        data = value.scalars
+        strides = []
+        for stride, extent in zip(data.strides, data.shape):
+            if stride % data.itemsize and extent > 1:
+                raise LaunchError(Diagnostic("R332", f"`{name}`: a stride of {stride} bytes is no multiple of the "
+                                                     f"{data.itemsize} bytes of {kind.element.scalar}", self._span()))
+            strides.append(stride // data.itemsize)
+        layout = None if data.flags.c_contiguous else TileLayout(S[tuple(data.shape):tuple(strides)])
+        align = min(value.pointer & -value.pointer, 16) if data.size else data.itemsize
+        return Tensor(tuple(data.shape), kind.element.scalar, align=align, layout=layout)
+
+
+def kernel(function: Callable[..., object] | None = None, **options: object) -> object:
+    """Decorator: a kernel of a function whose parameters are annotated with Warp's types."""
+    import sys
+    caller = sys._getframe(1)
+    around = {} if caller.f_locals is caller.f_globals else dict(caller.f_locals)
+    if function is None:
+        return lambda f: Kernel(f, around)
+    if not isinstance(function, FunctionType):
+        raise LaunchError(Diagnostic("R331", "wp.kernel decorates a function written with `def`"))
+    return Kernel(function, around)
+
+
+def launch(kernel: Kernel, dim: Dim, inputs: Sequence[object] = (), outputs: Sequence[object] = (),
+           device: str | None = None, block_dim: int = 256, stream: object = None) -> None:
+    """Run ``kernel`` once for each element of ``dim``."""
+    _launch(kernel, dim, inputs, outputs, device, block_dim, stream, tiled=False)
+
+
+def launch_tiled(kernel: Kernel, dim: Dim, inputs: Sequence[object] = (), outputs: Sequence[object] = (),
+                 device: str | None = None, block_dim: int = 64, stream: object = None) -> None:
+    """Run ``kernel`` with one block of ``block_dim`` threads for each element of ``dim``."""
+    _launch(kernel, dim, inputs, outputs, device, block_dim, stream, tiled=True)
+
+
+def _launch(kernel: Kernel, dim: Dim, inputs: Sequence[object], outputs: Sequence[object], device: str | None,
+            block: int, stream: object, *, tiled: bool) -> None:
+    if not isinstance(kernel, Kernel):
+        raise LaunchError(Diagnostic("R331", f"wp.launch takes a kernel, not {type(kernel).__name__}"))
+    extents = (dim,) if isinstance(dim, int) else tuple(dim)
+    arguments = [*inputs, *outputs]
+    if any(extent < 0 for extent in extents) or not extents:
+        raise LaunchError(Diagnostic("R331", f"a launch of {list(extents)}", kernel._span()))
+    if 0 in extents:
+        return
+    executable = kernel.variant(extents, block, tiled, arguments, "cuda")
+    on_gpu = any(isinstance(a, Array) and a.device.startswith("cuda") for a in arguments)
+    values = [a.scalars if isinstance(a, Array) and not on_gpu else a for a in arguments]
+    executable(*values, stream=stream, device="cuda" if device and device.startswith("cuda") and not on_gpu else None)

@@ -1,0 +1,76 @@
+"""Element types under Warp's names: scalars, and the small vectors and matrices that are a trailing axis here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ptxspec.diagnostics import Diagnostic, KernelError
+from ptxspec.lang.types import TYPES, DType
+
+#: Python's own types stand for 32-bit ones; bool takes a byte.
+_PLAIN: dict[type, str] = {float: "float32", int: "int32", bool: "uint8"}
+#: NumPy has no bfloat16, so its elements are kept as raw 16-bit values there.
+_STORAGE = {"bfloat16": "uint16", "bits8": "uint8", "bits16": "uint16", "bits32": "uint32", "bits64": "uint64",
+            "float8_e4m3": "uint8", "float8_e5m2": "uint8"}
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A vector, matrix, quaternion or transform: ``shape`` elements of ``scalar`` side by side."""
+
+    name: str
+    scalar: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Scalars in one element."""
+        return prod(self.shape)
+
+    def __repr__(self) -> str:
+        return f"wp.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element type: its scalar's name and the axes that each element adds to an array."""
+
+    scalar: str
+    trailing: tuple[int, ...]
+
+    @property
+    def storage(self) -> str:
+        """NumPy's name of the scalar."""
+        return _STORAGE.get(self.scalar, self.scalar)
+
+
+def element(dtype: object) -> Element:
+    """What ``dtype`` names: Python's float, int and bool, a scalar of Warp, a compound or a NumPy type (K238)."""
+    if isinstance(dtype, Compound):
+        return Element(dtype.scalar, dtype.shape)
+    if isinstance(dtype, DType):
+        return Element(dtype.name, ())
+    if isinstance(dtype, type) and dtype in _PLAIN:
+        return Element(_PLAIN[dtype], ())
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", getattr(dtype, "name", ""))
+    if name in TYPES:
+        return Element(name, ())
+    raise KernelError(Diagnostic("K238", f"{dtype!r} is no element type of an array"))
+
+
+int8, uint8, int16, uint16 = (TYPES[n] for n in ("int8", "uint8", "int16", "uint16"))
+int32, uint32, int64, uint64 = (TYPES[n] for n in ("int32", "uint32", "int64", "uint64"))
+float16, float32, float64, bfloat16 = (TYPES[n] for n in ("float16", "float32", "float64", "bfloat16"))
+
+_LETTERS = {"": "float32", "f": "float32", "h": "float16", "d": "float64", "i": "int32", "ub": "uint8"}
+COMPOUNDS: dict[str, Compound] = {}
+for _letter, _scalar in _LETTERS.items():
+    for _n in (2, 3, 4):
+        COMPOUNDS[f"vec{_n}{_letter}"] = Compound(f"vec{_n}{_letter}", _scalar, (_n,))
+    if _letter in ("", "f", "h", "d"):
+        for _n in (2, 3, 4):
+            COMPOUNDS[f"mat{_n}{_n}{_letter}"] = Compound(f"mat{_n}{_n}{_letter}", _scalar, (_n, _n))
+        COMPOUNDS[f"quat{_letter}"] = Compound(f"quat{_letter}", _scalar, (4,))
+        COMPOUNDS[f"transform{_letter}"] = Compound(f"transform{_letter}", _scalar, (7,))
+        COMPOUNDS[f"spatial_vector{_letter}"] = Compound(f"spatial_vector{_letter}", _scalar, (6,))
