@@ -235,7 +235,7 @@ class Renderer:
         for finding in form.findings:
             g = finding.spec
             waives, floors = (Code(hex(sum(1 << n for n in group))) for group in (finding.waives, finding.floors))
-            texts = (finding.admits, g.outcome, g.context or "", g.manual, g.ptxas, g.advice, finding.span.line)
+            texts = (finding.admits, g.outcome, g.context or "", g.sm, g.manual, g.ptxas, g.advice, finding.span.line)
             out.append(call("FindingTable", g.id, g.toolkits, self.holds(finding.when, form), waives, floors, *texts))
         return out
 

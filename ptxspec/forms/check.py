@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from ptxspec.diagnostics import Diagnostic, Note, Span
 from ptxspec.forms import registry
 from ptxspec.forms.parse import Parsed, parse, spell, words_of
-from ptxspec.forms.table import FormTable, Table, ToleranceTable
+from ptxspec.forms.table import FindingTable, FormTable, Table, ToleranceTable
 from ptxspec.forms.target import Machine, machine, pair, text
 from ptxspec.forms.verdict import FindingRef, Floor, FormVerdict, Outcome, RuleRef
 
@@ -64,7 +64,7 @@ class Judgement:
             concerned = (
                 f.outcome != "accept" or f.admits or f.waives & self.broken or (f.floors and self.code == "F301")
             )
-            if concerned and kit in f.toolkits and (f.when is None or f.when(mask)):
+            if concerned and kit in f.toolkits and self.machine.sm >= f.sm and (f.when is None or f.when(mask)):
                 out.append(FindingRef(f.id, f.manual, f.ptxas, f.advice, Span(FINDINGS_FILE, f.line)))
         return tuple(out)
 
@@ -181,7 +181,7 @@ def _predict(form: FormTable, mask: int, broken: int, code: str, here: Machine, 
         return Outcome.REJECT
     admitted = form.documented
     for f in form.findings:
-        if here.toolkit in f.toolkits and (f.when is None or f.when(mask)) and (entry or not f.context):
+        if _holds(f, mask, here) and (entry or not f.context):
             if f.outcome == "reject":
                 return Outcome.REJECT
             broken &= ~f.waives
@@ -190,19 +190,25 @@ def _predict(form: FormTable, mask: int, broken: int, code: str, here: Machine, 
         return Outcome.REJECT
     worst = Outcome.ACCEPT
     for f in form.findings:
-        here_too = here.toolkit in f.toolkits and (entry or not f.context)
-        if f.outcome in ("crash", "unstable") and here_too and (f.when is None or f.when(mask)):
+        if f.outcome in ("crash", "unstable") and (entry or not f.context) and _holds(f, mask, here):
             if f.outcome == "crash":
                 return Outcome.CRASH
             worst = Outcome.UNSTABLE
     return worst
 
 
+def _holds(finding: FindingTable, mask: int, here: Machine) -> bool:
+    """Whether the finding is about this spelling and this machine."""
+    if here.toolkit not in finding.toolkits or here.sm < finding.sm:
+        return False
+    return finding.when is None or bool(finding.when(mask))
+
+
 def _waived(form: FormTable, mask: int, here: Machine) -> bool:
     """Whether every floor that is not reached is one that the assembler does not apply here."""
     waived = 0
     for f in form.findings:
-        if f.floors and here.toolkit in f.toolkits and (f.when is None or f.when(mask)):
+        if f.floors and _holds(f, mask, here):
             waived |= f.floors
     for i, floor in enumerate(form.floors):
         if not waived >> i & 1 and (floor.when is None or floor.when(mask)):

@@ -56,6 +56,7 @@ class FindingTable(NamedTuple):
     admits: bool
     outcome: str
     context: str
+    sm: int
     manual: str
     ptxas: str
     advice: str

@@ -186,6 +186,7 @@ class FormVerdict:
     def _repr_html_(self) -> str:
         # By name, and only in notebooks: reports stand above this floor.
         from importlib import import_module
+
         return str(import_module("ptxspec.report.notebook").verdict(self))
 
     def __repr__(self) -> str:

@@ -19,7 +19,7 @@ class Finding(SpecModel):
     now and then) what it would otherwise take.
     ``repeats``: words that it takes twice; ``ignores``: words that it reads and drops; ``ignores_later``: words that
     it drops behind a type.
-    ``forms`` and ``sm``: these forms, and targets from this one on, for repeated and dropped words only.
+    ``sm``: targets from this one on; ``forms``: these forms, for repeated and dropped words only.
     For operands: ``operands`` names the operand rule. ``context: entry``: seen in kernel code only.
     """
 

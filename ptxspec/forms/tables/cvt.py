@@ -368,7 +368,7 @@ TABLE = Table(
             waivable=0x0,
             lowered=True,
             findings=(
-                FindingTable('brain-flushed-early', ('12.0', '12.4', '12.8', '12.9'), None, 0x0, 0x8, False, 'accept', '', 'flushing subnormals while converting bf16 to f32 came later than the conversion', 'accepts ftz from PTX 7.1 and sm_80 on; 13.0 and later ask for PTX 7.8 and sm_90', 'leave ftz out below sm_90', 140),
+                FindingTable('brain-flushed-early', ('12.0', '12.4', '12.8', '12.9'), None, 0x0, 0x8, False, 'accept', '', 0, 'flushing subnormals while converting bf16 to f32 came later than the conversion', 'accepts ftz from PTX 7.1 and sm_80 on; 13.0 and later ask for PTX 7.8 and sm_90', 'leave ftz out below sm_90', 140),
             ),
             operands=(
                 OperandTable('d', 'out', ('register',), ('slot', 'dtype'), 1, '', 'exact', False, None),

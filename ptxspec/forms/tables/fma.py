@@ -122,7 +122,7 @@ TABLE = Table(
             waivable=0x1,
             lowered=False,
             findings=(
-                FindingTable('fma-brain-round', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), lambda m: m & 0x1800, 0x1, 0x0, False, 'accept', '', 'half precision fma rounds to nearest even only', 'accepts rz, rm and rp for bf16 and bf16x2', 'write rn', 84),
+                FindingTable('fma-brain-round', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), lambda m: m & 0x1800, 0x1, 0x0, False, 'accept', '', 0, 'half precision fma rounds to nearest even only', 'accepts rz, rm and rp for bf16 and bf16x2', 'write rn', 84),
             ),
             operands=(
                 OperandTable('d', 'out', ('register',), ('slot', 'type'), 1, '', 'exact', False, None),

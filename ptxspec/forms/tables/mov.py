@@ -317,7 +317,7 @@ TABLE = Table(
             waivable=0x0,
             lowered=False,
             findings=(
-                FindingTable('mov-vector', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), None, 0x0, 0x0, True, 'accept', '', 'mov has no vector qualifier', 'moves lane by lane between two brace groups, also from special registers such as %tid', 'write one mov for each lane', 66),
+                FindingTable('mov-vector', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), None, 0x0, 0x0, True, 'accept', '', 0, 'mov has no vector qualifier', 'moves lane by lane between two brace groups, also from special registers such as %tid', 'write one mov for each lane', 66),
             ),
             operands=(
                 OperandTable('d', 'out', ('vector',), ('slot', 'type'), ('attr', 'vec', 'lanes'), '', 'exact', True, None),

@@ -281,10 +281,10 @@ TABLE = Table(
             waivable=0x41400,
             lowered=False,
             findings=(
-                FindingTable('cop-with-l2', ('12.9', '13.0', '13.5'), None, 0x400, 0x0, False, 'accept', '', 'cache operators and L2 eviction priorities stand on separate syntax lines', 'accepts both in one 256-bit access', 'write one of the two; what wins is not documented', 6),
-                FindingTable('volatile-with-l2', ('12.9', '13.0', '13.5'), None, 0x1000, 0x0, False, 'accept', '', 'the volatile syntax line has no L2 eviction priority', 'accepts volatile with an L2 eviction priority in 256-bit accesses', 'leave the priority out', 15),
-                FindingTable('narrow-v8', ('12.9', '13.0', '13.5'), None, 0x40000, 0x0, False, 'accept', '', 'eight lanes exist for 32-bit types only', 'its front end accepts eight lanes of 8- and 16-bit types in every space and version; code generation then crashes for loads', 'use two or four lanes of a wider type', 24),
-                FindingTable('param-func-in-entry', ('13.5',), lambda m: m & 0x1000, 0x0, 0x0, False, 'reject', 'entry', 'reading a kernel parameter as a function parameter is undefined', 'refuses param::func in kernels from 13.5 on; 12.9 and 13.0 accept it', 'write param or param::entry in a kernel', 55),
+                FindingTable('cop-with-l2', ('12.9', '13.0', '13.5'), None, 0x400, 0x0, False, 'accept', '', 0, 'cache operators and L2 eviction priorities stand on separate syntax lines', 'accepts both in one 256-bit access', 'write one of the two; what wins is not documented', 6),
+                FindingTable('volatile-with-l2', ('12.9', '13.0', '13.5'), None, 0x1000, 0x0, False, 'accept', '', 0, 'the volatile syntax line has no L2 eviction priority', 'accepts volatile with an L2 eviction priority in 256-bit accesses', 'leave the priority out', 15),
+                FindingTable('narrow-v8', ('12.9', '13.0', '13.5'), None, 0x40000, 0x0, False, 'accept', '', 0, 'eight lanes exist for 32-bit types only', 'its front end accepts eight lanes of 8- and 16-bit types in every space and version; code generation then crashes for loads', 'use two or four lanes of a wider type', 24),
+                FindingTable('param-func-in-entry', ('13.5',), lambda m: m & 0x1000, 0x0, 0x0, False, 'reject', 'entry', 0, 'reading a kernel parameter as a function parameter is undefined', 'refuses param::func in kernels from 13.5 on; 12.9 and 13.0 accept it', 'write param or param::entry in a kernel', 55),
             ),
             operands=(
                 OperandTable('a', 'in', ('address',), '', 1, ('slot', 'space'), 'exact', False, None),
