@@ -12,7 +12,7 @@ from itertools import product
 
 from proof_support.places import Env, Place, Undefined, Wraps, calculate, find
 from ptxspec.lang import ir
-from ptxspec.scalar.expr import BITS, Expr, Var
+from ptxspec.scalar.expr import BITS, Expr, Var, is_integer
 
 
 class Run:
@@ -72,6 +72,7 @@ class OneThread:
         self.run, self.env, self.linear, self.block = run, env, linear, block
         self.barriers: list[int] = []
         self.registers: dict[tuple[int, int], bool] = {}
+        self.values: dict[tuple[int, int], int] = {}
 
     def block_of(self, body: tuple[ir.Statement, ...]) -> None:
         """Run statements in order."""
@@ -117,8 +118,19 @@ class OneThread:
         writes = isinstance(statement, ir.Store)
         if statement.view.buffer.scope == "local":
             self.register(statement.view.buffer, place, size, writes)
+            self.cell(statement, place)
         else:
             self.memory(statement.view.buffer, place, size, writes, size)
+
+    def cell(self, statement: ir.Load | ir.Store, place: Place) -> None:
+        """Integer registers keep their values."""
+        key = (id(statement.view.buffer), place.byte)
+        if not is_integer(statement.view.dtype):
+            return
+        if isinstance(statement, ir.Store):
+            self.values[key] = calculate(statement.value, self.env, False)
+        elif key in self.values:
+            self.env[statement.result] = self.values[key]
 
     def register(self, buffer: ir.Buffer, place: Place, size: int, writes: bool) -> None:
         """Use a register."""

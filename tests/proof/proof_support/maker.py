@@ -62,6 +62,7 @@ class Maker:
         self.cooperative = cooperative
         self.scalar = rng.random() < 0.4
         self.total = self.block * self.grid
+        self.cells = rng.random() < 0.25
 
     def emit(self, text: str) -> None:
         """One line at the current depth."""
@@ -96,6 +97,8 @@ class Maker:
         ]
         if self.scalar:
             kinds += ["n", "n"]
+        if self.cells and r.random() < 0.4:
+            return r.choice(["c[0]", "c[0]", "c[1]", f"c[0] + {base}"])
         if loop is not None:
             kinds = ["loop", "loop", "loop+", "loopmod", "mixed", *kinds[:4]]
         kind = r.choice(kinds)

@@ -62,6 +62,12 @@ class Program(Maker):
             self.emit(f"T.assume(n >= {low})")
             self.emit(f"T.assume(n <= {high})")
             values["n"] = range(low, high + 1)
+        if self.cells:
+            self.cells = False
+            self.emit('c = T.alloc_local((2,), "int32")')
+            self.emit(f"c[0] = {self.index(self.block)}")
+            self.emit(f"c[1] = {self.index(self.block)}")
+            self.cells = True
         for k in range(r.choice([1, 1, 2])):
             words = r.choice([1, 2, 4, 4, 4])
             repeats = r.choice([1, 1, 2])
@@ -127,7 +133,10 @@ class Program(Maker):
                 self.nested([], nesting)
             return
         if kind < 0.42:
-            self.emit("T.cuda.cta_sync()")
+            if self.cells and r.random() < 0.5:
+                self.emit(f"c[{r.choice([0, 0, 1])}] = {self.index(self.block)}")
+            else:
+                self.emit("T.cuda.cta_sync()")
             return
         if kind < 0.60:
             self.element()
