@@ -145,7 +145,7 @@ def test_the_fast_way_agrees_with_the_long_way() -> None:
         fast, slow = judge(opcode, here, entry=entry), _judge(opcode, here, entry)
         assert (fast.legal, fast.ptxas, fast.code) == (slow.legal, slow.ptxas, slow.code), opcode
         legal += fast.legal
-    assert legal > 1000
+    assert legal > 500
 
 
 def test_bulk_lines_say_the_same() -> None:
