@@ -60,7 +60,7 @@ class Judge:
 
     def __init__(self, chosen: Chosen) -> None:
         self._chosen = chosen
-        self._opcodes: dict[str, _Opcode] = {}
+        self._opcodes: dict[str, dict[str, _Opcode]] = {"entry": {}, "func": {}}
         self._known = frozenset(registry.mnemonics()) if chosen.known else frozenset[str]()
         self._keys: dict[int, Hashable] = {}
 
@@ -71,9 +71,10 @@ class Judge:
         if guard is not None and guard.register.cls != "pred" and guard.register.cls:
             name = guard.register
             said = (("L211", "error", f"a guard is a predicate, '{name}' is of class .{name.cls}", -2, ()),)
-        opcode = self._opcodes.get(instruction.opcode)
+        opcodes = self._opcodes[context.function]
+        opcode = opcodes.get(instruction.opcode)
         if opcode is None:
-            opcode = self._opcodes[instruction.opcode] = self._judge_opcode(instruction)
+            opcode = opcodes[instruction.opcode] = self._judge_opcode(instruction, context)
         if not opcode.known:
             return False, said
         said += opcode.said
@@ -82,7 +83,7 @@ class Judge:
         keys = self._keys
         operands = instruction.operands
         key: Hashable = (
-            context.function, guard is not None,
+            guard is not None,
             *[keys.get(id(o)) or keys.setdefault(id(o), operand_key(o)) for o in operands],
         )
         if key in opcode.good:
@@ -98,13 +99,14 @@ class Judge:
             (p.code, "error" if p.error else "warning", p.message, p.operand, ()) for p in problems
         )
 
-    def _judge_opcode(self, instruction: Instruction) -> _Opcode:
+    def _judge_opcode(self, instruction: Instruction, context: Context) -> _Opcode:
         made = _Opcode()
         mnemonic = instruction.mnemonic
         if mnemonic not in self._known:
             return made
         chosen = self._chosen
-        verdict = check(instruction.opcode, sm=chosen.sm, ptx=chosen.ptx_text, toolkit=chosen.toolkit)
+        entry = context.function == "entry"
+        verdict = check(instruction.opcode, sm=chosen.sm, ptx=chosen.ptx_text, toolkit=chosen.toolkit, entry=entry)
         if verdict.code in _UNLISTED and not registry.complete(mnemonic):
             return made
         made.known = True
