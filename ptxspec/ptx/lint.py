@@ -101,7 +101,7 @@ def lint(
     unknown: dict[str, int] = {}
     unjudged: list[int] = []
     judge = Judge(chosen)
-    refused = {(f.line) for f in findings if f.severity == "error"}
+    refused = {f.line for f in findings if f.severity == "error"}
     for function in module.functions:
         context = Context(function.kind, module.address_size, chosen.ptx, chosen.sm_number, chosen.toolkit_number)
         for instruction in function.instructions:
@@ -113,8 +113,8 @@ def lint(
                 unknown[instruction.mnemonic] = unknown.get(instruction.mnemonic, 0) + 1
                 unjudged.append(instruction.line)
             for code, severity, message, operand, notes in diagnostics:
-                if severity == "warning" and instruction.line in refused:
-                    continue
+                if code[0] == "L" and any(at in refused for at in range(instruction.line, instruction.end_line + 1)):
+                    continue  # an undeclared name makes its operand look wrong as well
                 span = locate(text, file, instruction, operand)
                 findings.append(Finding(Diagnostic(code, message, span, severity, notes), instruction.text))
     findings.sort(key=lambda f: (f.line, f.diagnostic.span.column if f.diagnostic.span else 0))

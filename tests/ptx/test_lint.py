@@ -137,6 +137,11 @@ def test_parameters_of_an_entry_by_toolkit() -> None:
     assert [f.severity for f in lint(text, toolkit="13.5").findings] == ["error"]
 
 
+def test_an_undeclared_name_is_said_once() -> None:
+    result = lint(module("mov.u32\n %r77,\n %r78;\nmov.u32 %r1, %rd1;"))
+    assert [(f.code, f.line) for f in result.findings] == [("L003", 10), ("L003", 11), ("L201", 12)]
+
+
 def test_special_registers_have_floors() -> None:
     line = "mov.u32 %r1, %clusterid.x;"
     assert lint(module(line)).findings == ()
