@@ -64,8 +64,8 @@ class Executable:
     def assembled(self) -> Cubin:
         """The assembler's whole answer. Raises :class:`AssembleError`, on kernel lines."""
         if self._cubin is None:
-            from .assemble import assemble
-            self._cubin = assemble(self.module.ptx, self.target, line_map=self.module.line_map)
+            from .cubins import assembled
+            self._cubin = assembled(self.module.ptx, self.target, self.module.line_map)
         return self._cubin
 
     @property
