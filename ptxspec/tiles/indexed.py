@@ -137,20 +137,14 @@ def _picked(tracer: Tracer, array: TensorView, extents: tuple[int, ...], offset:
     if tuple(indices.shape) != (extents[axis],):
         refuse("K236", f"{list(indices.shape)} indices for {extents[axis]} elements along axis {axis}", tracer.place())
     offsets = make_offset(offset if offset is not None else (0,) * rank, rank, what, tracer)
-    return Picked(tracer, array, extents, offsets, _seen_by_all(indices, tracer), axis)
+    return Picked(tracer, array, extents, offsets, _seen_by_all(indices), axis)
 
 
-def _seen_by_all(indices: RegisterTile | TensorView, tracer: Tracer) -> TensorView:
+def _seen_by_all(indices: RegisterTile | TensorView) -> TensorView:
     """The indices where every thread can read them."""
     if isinstance(indices, TensorView):
         return indices
-    cells = indices.cells()
-    shared = alloc_shared(indices.shape, indices.dtype, align=16)
-    if len(tracer.blocks) > 1:
-        tracer.emit(ir.Barrier("cta", tracer.place()))
-    move.store(tracer, inside_of(shared, tracer), indices.plan, cells)
-    tracer.emit(ir.Barrier("cta", tracer.place()))
-    return shared
+    return indices.seen_by_all()
 
 
 intrinsic(tile_load_indexed)

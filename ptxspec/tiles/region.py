@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ptxspec.lang import ir
+from ptxspec.lang.affine import affine
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.locate import element_bytes, locate
 from ptxspec.lang.shapes import to_typed
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer
+from ptxspec.layout import S, TileLayout
 from ptxspec.layout.value import Value
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
@@ -96,7 +99,41 @@ class Region:
             at.append(ix.scale(var, words) if k == axis else var)
         return self.known.multiple(self.byte(at), size)
 
+    def merged(self) -> Region | None:
+        """The same elements with the last two axes as one, where the tile takes the last axis whole."""
+        *outer, before, last = range(len(self.shape)) if len(self.shape) > 1 else (0, 0)
+        whole = self.array.ir.shape[last]
+        first = self.offset[last]
+        if len(self.shape) < 2 or not whole.is_const or whole.const != self.shape[last] or self.claimed \
+                or not (isinstance(first, Const) and first.value == 0):
+            return None
+        shape = (*(self.shape[k] for k in outer), self.shape[before] * whole.const)
+        extents = (*(self.array.shape[k] for k in outer),
+                   to_typed(ix.mul(self.array.ir.shape[before], whole))
+                   if not self.array.ir.shape[before].is_const else self.array.ir.shape[before].const * whole.const)
+        offset = self.offset[before]
+        low, high = ix.bounds(ix.index(offset))
+        if low is None or high is None or max(abs(low), abs(high)) * whole.const > 1 << 30:
+            offset = typed.cast(offset, "int64")
+        start = (*(self.offset[k] for k in outer), typed.binary("mul", offset, whole.const))
+        result = Region(self.tracer, self._laid_out(extents), shape, start, self.checked)
+        return result if result.unit_axis() == len(shape) - 1 else None
+
+    def _laid_out(self, extents: tuple[int | Expr, ...]) -> TensorView:
+        """The array with its last two axes merged: by plain strides where it has them, which keeps proofs simple."""
+        view = self.array.ir
+        plain = affine(view) if all(isinstance(s, ir.Relayout) for s in view.steps) else None
+        if plain is None or plain.base != ix.ZERO or any(s % self.bytes for s in plain.strides):
+            return self.array.view(*extents)
+        strides = [s // self.bytes for s in plain.strides]
+        return self.array.view(*extents, layout=TileLayout(S[tuple(extents):(*strides[:-2], strides[-1])]))
+
     # --- what lies inside
+
+    @property
+    def empty(self) -> bool:
+        """True when the array surely has no element."""
+        return any(e.is_const and e.const == 0 for e in self.array.ir.shape)
 
     def extent(self, axis: int) -> Expr:
         """The array's extent along ``axis``, typed."""

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ptxspec.lang import ir
+from ptxspec.lang.declare import alloc_shared
 from ptxspec.lang.errors import refuse, said
-from ptxspec.lang.tensor import TensorView
+from ptxspec.lang.tensor import ElementRef, TensorView
 from ptxspec.lang.trace import Tracer
 from ptxspec.layout import TileLayout
 from ptxspec.scalar import typed
@@ -46,7 +47,7 @@ class Fused:
 class RegisterTile:
     """A tile spread over the registers of a CTA. ``t * 2 + u`` computes element by element on tiles of one layout."""
 
-    __slots__ = ("_cells", "_fused", "_load", "_tracer", "dtype", "plan", "shape")
+    __slots__ = ("_cells", "_fused", "_load", "_owned", "_seen", "_tracer", "dtype", "plan", "shape")
 
     ptxspec_intrinsic = True
 
@@ -59,6 +60,8 @@ class RegisterTile:
         self._cells = cells
         self._load = load
         self._fused: Fused | None = None
+        self._owned: dict[tuple[int, ...], tuple[tuple[Expr, ...], Expr, Expr]] = {}
+        self._seen: tuple[list[ir.Statement], TensorView] | None = None
 
     @property
     def layout(self) -> TileLayout:
@@ -86,6 +89,50 @@ class RegisterTile:
             region, self._load = self._load, None
             self._cells = move.load(self._tracer, region, self.plan, "tile")
         return self._cells
+
+    # --- single elements
+
+    def owned(self) -> list[tuple[Expr, ...]]:
+        """The coordinates of the executing thread's own elements: ``for i, j in t.owned(): ... t[i, j]``.
+
+        ``t[i, j]`` of such coordinates is the thread's register. The block size divides the tile (K239).
+        """
+        plan, tracer = self.plan, self._tracer
+        if plan.rest:
+            refuse("K239", f"{plan.groups} groups of {plan.words} elements over {plan.threads} threads: not every "
+                           "thread owns equally many", tracer.place(),
+                   help="choose a block size that divides the tile, or read t[i, j], which goes through shared memory")
+        found: list[tuple[Expr, ...]] = []
+        for repeat in range(plan.repeats):
+            first = plan.at(plan.group(repeat, tracer.linear_thread()))
+            for word in range(plan.words):
+                at = tuple(typed.binary("add", c, word) if k == plan.axis and word else c for k, c in enumerate(first))
+                self._owned[tuple(map(id, at))] = at, typed.literal(repeat, "int32"), typed.literal(word, "int32")
+                found.append(at)
+        return found
+
+    def __getitem__(self, key: object) -> TensorView | ElementRef:
+        at = key if isinstance(key, tuple) else (key,)
+        own = self._owned.get(tuple(map(id, at)))
+        if own is not None:
+            return ElementRef(self.cells().ir, own[1:], self._tracer.place())
+        return self.seen_by_all()[key]
+
+    def seen_by_all(self) -> TensorView:
+        """The tile in shared memory, put there when first needed; a barrier follows, so all threads must come here."""
+        tracer = self._tracer
+        if self._seen is None or not any(block is self._seen[0] for block in tracer.blocks):
+            cells = self.cells()
+            shared = alloc_shared(self.shape, self.dtype, align=16)
+            if len(tracer.blocks) > 1:
+                tracer.emit(ir.Barrier("cta", tracer.place()))     # an earlier trip may still be reading
+            whole = Region(tracer, shared, self.shape, (typed.literal(0, "int32"),) * len(self.shape), False)
+            move.store(tracer, whole, self.plan, cells)
+            tracer.emit(ir.Barrier("cta", tracer.place()))
+            self._seen = tracer.blocks[-1], shared
+        return self._seen[1]
+
+    # --- moving
 
     def copy_to(self, target: Region) -> bool:
         """Load and store in one, when the load is still waiting; False when it has happened."""

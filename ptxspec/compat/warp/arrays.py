@@ -167,7 +167,8 @@ class Array:
 
 
 def _address(data: ndarray) -> int:
-    return int(data.__array_interface__["data"][0])
+    address: int = data.__array_interface__["data"][0]
+    return address
 
 
 class _Maker:
