@@ -51,7 +51,8 @@ assert check("prefetch.global.L2::evict_last", sm="sm_75").code == "F301"
 assert check("prefetch.L2::evict_normal").nearest[0] == "prefetch.global.L2::evict_normal"
 assert count("prefetch") == 8
 assert use("prefetch.global.L1").obligations[0].prove == "in-bounds"
-line = select(Target("sm_90", (9, 0)), "prefetch", {"space": "global", "level": "L2"}, [Address(Register("%rd1", "b64"), 8)])
+slots = {"space": "global", "level": "L2"}
+line = select(Target("sm_90", (9, 0)), "prefetch", slots, [Address(Register("%rd1", "b64"), 8)])
 assert line.text == "prefetch.global.L2 [%rd1+8];", line
 assert check("ld.global.v4.f32").legal
 print("done")
