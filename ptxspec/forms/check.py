@@ -49,7 +49,10 @@ class Judgement:
         return floor_of(self.form, self.parsed.mask) if self.form else None
 
     def canonical(self) -> str:
-        """The manual's order of these words."""
+        """The manual's order of these words; of those that remain, where the assembler reads over the others."""
+        table = self.parsed.table
+        if self.parsed.code and table is not None and table.tolerances:
+            return _tolerated(table, self.opcode, self.machine, False)[2]
         return spell(self.parsed.table, self.parsed.mask) if self.form and self.parsed.table else ""
 
     def findings(self) -> tuple[FindingRef, ...]:
@@ -219,8 +222,11 @@ def _waived(form: FormTable, mask: int, here: Machine) -> bool:
     return True
 
 
-def _tolerated(table: Table, opcode: str, here: Machine, entry: bool) -> tuple[Outcome, tuple[ToleranceTable, ...]]:
-    """What the assembler does with words that it reads over: the outcome of the opcode without them."""
+def _tolerated(
+    table: Table, opcode: str, here: Machine, entry: bool
+) -> tuple[Outcome, tuple[ToleranceTable, ...], str]:
+    """What the assembler does with words that it reads over: the outcome of the opcode without them, the findings
+    behind it, and that opcode in canonical spelling."""
     words, kept, used = opcode.split(".")[1:], [table.mnemonic], []
     for word in words:
         for t in table.tolerances:
@@ -234,11 +240,11 @@ def _tolerated(table: Table, opcode: str, here: Machine, entry: bool) -> tuple[O
         else:
             kept.append(word)
     if not used:
-        return Outcome.REJECT, ()
+        return Outcome.REJECT, (), ""
     rest = judge(".".join(kept), here, entry=entry)
     if any(t.forms and rest.form not in t.forms for t in used):
-        return Outcome.REJECT, ()
-    return rest.ptxas, tuple(dict.fromkeys(used))
+        return Outcome.REJECT, (), ""
+    return rest.ptxas, tuple(dict.fromkeys(used)), rest.canonical
 
 
 def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
