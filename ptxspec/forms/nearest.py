@@ -23,7 +23,7 @@ def nearest(judgement: Judgement) -> tuple[str, ...]:
     if table is None:
         return ()
     budget = BUDGET
-    start = judgement.parsed.mask
+    start = judgement.parsed.mask if not judgement.parsed.code else understood(table, judgement.opcode)
     for changes in range(MOST_CHANGES + 1):
         found: dict[int, None] = {}
         for mask in _variants(table, start, changes):
@@ -38,6 +38,18 @@ def nearest(judgement: Judgement) -> tuple[str, ...]:
         if budget <= 0:
             break
     return ()
+
+
+def understood(table: Table, opcode: str) -> int:
+    """The words of a spelling that are known and come first in their slot, wherever unknown ones stand between."""
+    mask = 0
+    for word in opcode.split(".")[1:]:
+        pairs = table.shared.get(word) or ((table.tokens[word],) if word in table.tokens else ())
+        for bit, slot in pairs:
+            if bit and not mask & slot:
+                mask |= bit
+                break
+    return mask
 
 
 def legal(table: Table, mask: int, here: Machine) -> bool:
