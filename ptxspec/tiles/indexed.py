@@ -57,6 +57,9 @@ class Picked(Region):
         places[self.along] = self._anywhere
         return locate(self.array.ir, places).byte
 
+    def merged(self) -> None:
+        """Axes stay apart: one of them is picked."""
+
     def whole(self) -> Expr:
         """Never known: an index may be anything."""
         return Const(False, BOOL)

@@ -40,6 +40,8 @@ def transfer(tracer: Tracer, verb: Verb, region: Region, cells: TensorView, at: 
 
     A load under ``pred`` leaves the registers as they are elsewhere: zero, by :func:`clear`.
     """
+    if isinstance(pred, Const) and not pred.value:
+        return
     view = window(region, at, axis, words)
     code, dtype = opcode(verb, region.array, region.bytes, words)
     if dtype is not None:
@@ -91,7 +93,8 @@ def edge(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: TensorVi
             return
         full = region.inside(plan.axis, index[plan.axis], width)
         transfer(tracer, verb, region, run, at, plan.axis, width, both(rows, full))
-        if region.split_free(plan.axis, width) or isinstance(full, Const):
+        never = isinstance(rows, Const) and not rows.value
+        if never or region.split_free(plan.axis, width) or (isinstance(full, Const) and bool(full.value)):
             return
         with when(tracer, both(rows, typed.negate(full))), loop(tracer, width, "word", unroll=True) as word:
             single = tuple(typed.binary("add", c, word) if k == plan.axis else c for k, c in enumerate(at))
@@ -140,6 +143,7 @@ def add(tracer: Tracer, region: Region, plan: Plan, cells: TensorView, *, vector
 def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: TensorView, whole: Expr) -> None:
     if region.empty and region.checked:
         return
+    region, plan = _simplest(region, plan)
     if _sure(whole):
         interior(tracer, verb, region, plan, cells)
         return
@@ -151,6 +155,16 @@ def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Te
             interior(tracer, verb, region, plan, cells)
         with into(tracer, outside, whole):
             edge(tracer, verb, region, plan, cells)
+
+
+def _simplest(region: Region, plan: Plan) -> tuple[Region, Plan]:
+    """The same groups with trailing axes merged where the tile takes them whole: their numbers stay the same."""
+    while plan.axis == len(plan.shape) - 1 and plan.shape == region.shape:
+        flat = region.merged()
+        if flat is None or flat.words(len(flat.shape) - 1) < min(plan.words, region.words(plan.axis)):
+            break
+        region, plan = flat, Plan(flat.shape, len(flat.shape) - 1, plan.words, plan.threads)
+    return region, plan
 
 
 def _sure(condition: Expr) -> bool:
@@ -175,19 +189,27 @@ def copy(tracer: Tracer, source: Region, target: Region, threads: int) -> None:
     if _sure(inside):
         _stream(tracer, source, target, plan)
         return
+    if isinstance(inside, Const):
+        _guarded(tracer, source, target, plan)
+        return
     with either(tracer, inside) as (then, other):
         with into(tracer, then, inside):
             _stream(tracer, source, target, plan)
         with into(tracer, other, inside):
-            cells = registers(tracer, (plan.repeats, plan.words), source.array.dtype, "edge")
-            clear(tracer, plan, cells)
-            # An end whose bounds are claimed is not guarded here either: the prover judges the claim.
-            (edge if source.checked else interior)(tracer, LD, source, plan, cells)
-            (edge if target.checked else interior)(tracer, ST, target, plan, cells)
+            _guarded(tracer, source, target, plan)
+
+
+def _guarded(tracer: Tracer, source: Region, target: Region, plan: Plan) -> None:
+    """The copy where either end may reach past its array."""
+    cells = registers(tracer, (plan.repeats, plan.words), source.array.dtype, "edge")
+    clear(tracer, plan, cells)
+    # An end whose bounds are claimed is not guarded here either: the prover judges the claim.
+    (edge if source.checked else interior)(tracer, LD, source, plan, cells)
+    (edge if target.checked else interior)(tracer, ST, target, plan, cells)
 
 
 def _flattened(source: Region, target: Region) -> tuple[Region, Region]:
-    """Both ends with trailing axes merged, where that makes accesses wider (small vectors and matrices)."""
+    """Both ends with trailing axes merged, where no access gets narrower: vec3 rows get wider, addresses simpler."""
     before = min(source.words(source.main_axis()), target.words(target.main_axis()))
     best, ends = before, (source, target)
     one, two = source, target
@@ -197,7 +219,7 @@ def _flattened(source: Region, target: Region) -> tuple[Region, Region]:
             break
         one, two = flat[0], flat[1]
         words = min(one.words(len(one.shape) - 1), two.words(len(two.shape) - 1))
-        if words > best:
+        if words >= best:
             best, ends = words, (one, two)
     return ends
 

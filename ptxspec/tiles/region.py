@@ -123,7 +123,8 @@ class Region:
         """The array with its last two axes merged: by plain strides where it has them, which keeps proofs simple."""
         view = self.array.ir
         plain = affine(view) if all(isinstance(s, ir.Relayout) for s in view.steps) else None
-        if plain is None or plain.base != ix.ZERO or any(s % self.bytes for s in plain.strides):
+        if plain is None or plain.base != ix.ZERO or any(s % self.bytes for s in plain.strides) \
+                or plain.strides[-2] != view.shape[-1].const * plain.strides[-1]:
             return self.array.view(*extents)
         strides = [s // self.bytes for s in plain.strides]
         return self.array.view(*extents, layout=TileLayout(S[tuple(extents):(*strides[:-2], strides[-1])]))
@@ -144,6 +145,9 @@ class Region:
     def inside(self, axis: int, first: Expr, count: int) -> Expr:
         """``0 <= first`` and ``first + count <= extent``, without what is surely true."""
         extent = self.array.ir.shape[axis]
+        if self.known.at_most(ix.add(ix.index(first), count), 0) or \
+                self.known.at_most(ix.add(extent, 1), ix.add(ix.index(first), count)):
+            return Const(False, BOOL)
         parts: list[Expr] = []
         if not self.known.at_most(0, ix.index(first)):
             parts.append(typed.compare("ge", first, 0))
