@@ -50,9 +50,9 @@ class Replay:
     """One replayed obligation.
 
     ``status``: ``same`` (the ``expected`` fault at the counterexample's thread and byte), ``differs`` (the simulator
-    shows something else: one of the two is wrong), ``hidden`` (another mistake of the same kernel comes first), ``terms``
-    (no fault is to be expected; ``terms`` are the evaluated numbers) or ``not run`` (``reason`` says why). ``fault`` is
-    the matching fault, ``faults`` all of the counterexample's threads.
+    shows something else: one of the two is wrong), ``hidden`` (another mistake of the same kernel comes first),
+    ``terms`` (no fault is to be expected; ``terms`` are the evaluated numbers) or ``not run`` (``reason`` says why).
+    ``fault`` is the matching fault, ``faults`` all of the counterexample's threads.
     """
 
     code: str
@@ -138,10 +138,8 @@ def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
         faults = watch(_without_promises(module.ptx), module.entry, grid, kernel.launch.block, staged.arguments, places,
                        races=expected == "race", undefined=expected == "undefined", cluster=kernel.launch.cluster,
                        dynamic_shared=module.shared_dynamic, line_map=module.line_map)
-    except NotStaged as reason:
-        return Replay(*head, "not run", expected, said, str(reason))
-    except Unknown as reason:
-        return Replay(*head, "not run", expected, said, str(reason))
+    except (NotStaged, Unknown) as problem:
+        return Replay(*head, "not run", expected, said, str(problem))
     except PtxspecError as error:
         return Replay(*head, "not run", expected, said, error.diagnostics[0].message)
     lines = _lines_of(kernel, obligation, access, example)
@@ -198,8 +196,8 @@ def _lines_of(kernel: Kernel, obligation: Obligation, access: Access | None, exa
     """Kernel lines on which the fault may be told: the operand's, and the first line of its statement."""
     lines = {obligation.where.line}
     for step in steps(Walker(kernel).nodes):
-        parts = (*step.memory, *step.registers)
-        if any(p.span == obligation.where for p in parts):
+        spans = [*(a.span for a in step.memory), *(r.span for r in step.registers)]
+        if obligation.where in spans:
             lines.add(step.statement.span.line)
     if obligation.name == "race-free":   # a race shows at whichever access comes second
         for step in steps(Walker(kernel).nodes):
@@ -327,7 +325,7 @@ def _terms(obligation: Obligation, kernel: Kernel, sm: str) -> tuple[str, ...]:
     if example.lines:
         head = f"thread {_at(example.thread)} of block {_at(example.block)}"
         values = "".join(f", {name} = {value}" for name, value in example.values.items())
-        return (head + values, *example.lines)
+        return (head + values, *example.lines, *_wrapped(example.lines))
     found = [f"promised: {promise_of(obligation.code)}"]
     if obligation.name in ("fits", "launch"):
         try:
@@ -338,6 +336,19 @@ def _terms(obligation: Obligation, kernel: Kernel, sm: str) -> tuple[str, ...]:
             found.append(obligation.message)
             found.append(f"a block has {prod(kernel.launch.block)} threads")
     return tuple(found)
+
+
+def _wrapped(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """What the machine makes of a value that does not fit its type."""
+    for text in lines:
+        found = re.search(r"= (-?\d+), but (u?int)(\d+) holds", text)
+        if found is not None:
+            bits = int(found[3])
+            kept = int(found[1]) % (1 << bits)
+            if found[2] == "int" and kept >> (bits - 1):
+                kept -= 1 << bits
+            return (f"the machine goes on with {kept}",)
+    return ()
 
 
 def _at(place: tuple[int, int, int] | None) -> str:

@@ -38,7 +38,7 @@ def replay(kernel: KernelFunction, report: ProofReport, *, json: bool = False) -
 
 
 def write_pages(out: str, items: Sequence[tuple[KernelFunction, ProofReport]]) -> None:
-    """One page with all kernels, or, where ``out`` is a folder, a page for each and an index. Raises UsageError U131."""
+    """One page with all kernels, or, where ``out`` is a folder, a page for each and an index. Raises U131."""
     from ptxspec.report.page import index, page
     folder = Path(out)
     if not (out.endswith(("/", "\\")) or folder.is_dir()):

@@ -178,7 +178,8 @@ def _values(kernel: ir.Kernel, walker: Walker, access: Access, example: Countere
     free = [v for v in (*kernel.dims, *(p for p in kernel.params if isinstance(p, Var)))
             if v not in env and not is_float(v.dtype)]
     facts = [f for f in access.context.facts() if f.kind == "assume"]
-    start: Env = {v: 0 for v in (*walker.threads.tid, *walker.threads.ctaid)}
+    start: Env = {}
+    start.update((v, 0) for v in (*walker.threads.tid, *walker.threads.ctaid))
     for tried in _TRIES if free else (0,):
         offered: Env = {v: max(min(tried, v.hi if v.hi is not None else tried), v.lo if v.lo is not None else tried)
                         for v in free}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from ptxspec.layout import Layout
-from ptxspec.report.places import Cell, NotConstant, place, shape_of
+from ptxspec.report.places import Cell, NotConstant, first_indices, place, shape_of
 
 MOST_ELEMENTS = 1 << 16
 
@@ -77,9 +76,7 @@ def difference(before: Layout, after: Layout, shape: Sequence[int] | None = None
     axes = dict.fromkeys([*before.axes(), *after.axes()])
     moved: list[Moved] = []
     compared = 0
-    for index in product(*(range(e) for e in dims)):
-        if compared == MOST_ELEMENTS:
-            break
+    for index in first_indices(dims, MOST_ELEMENTS):
         compared += 1
         old, new = place(before, index, dims), place(after, index, dims)
         if any(old.get(a, 0) != new.get(a, 0) for a in [*axes, "m"]):

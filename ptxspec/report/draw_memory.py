@@ -32,6 +32,8 @@ def memory_picture(drawn: Drawn) -> Picture:
         _atom(drawing, drawn, atom, place, left)
     if gaps:
         notes.append("a dotted line stands for rows that nothing touches")
+    if any(_marks_end(drawn, row) is not None for row in shown):
+        notes.append(f"the red line is the end of {drawn.buffer}: what lies behind it does not exist")
     if any(not a.active for a in drawn.atoms):
         notes.append("dashed outlines: threads that a guard or predicate leaves out")
     if _overlaps(drawn):
@@ -66,15 +68,20 @@ def _background(drawing: Drawing, drawn: Drawn, shown: list[int], left: float) -
                           "" if drawn.extent is None else f"outside {drawn.buffer}")
         if low < high:
             drawing.rectangle(left + (low - first) * _BYTE, y, (high - low) * _BYTE, _HIGH, "px-plain")
-        if drawn.extent is not None and high == drawn.extent[1] and first < high < first + ROW_BYTES:
-            _end(drawing, left + (high - first) * _BYTE, y, drawn)
-        elif drawn.extent is not None and first == drawn.extent[1]:
-            _end(drawing, left, y, drawn)
+        end = _marks_end(drawn, row)
+        if end is not None:
+            x = left + end * _BYTE
+            drawing.line(x, y - 2, x, y + _HIGH + 2, "px-badline")
     return gaps
 
 
-def _end(drawing: Drawing, x: float, y: float, drawn: Drawn) -> None:
-    drawing.line(x, y - 2, x, y + _HIGH + 2, "px-badline")
+def _marks_end(drawn: Drawn, row: int) -> int | None:
+    """Where in a row the storage ends, if it does and there is something to see of it."""
+    if drawn.extent is None:
+        return None
+    at = drawn.extent[1] - row * ROW_BYTES
+    beyond = any(b + drawn.word_bytes > drawn.extent[1] for a in drawn.atoms for b in a.words)
+    return at if beyond and 0 <= at < ROW_BYTES else None
 
 
 def _atom(drawing: Drawing, drawn: Drawn, atom: Atom, place: dict[int, int], left: float) -> None:
@@ -132,7 +139,9 @@ def bank_picture(drawn: Drawn) -> tuple[Picture, Passes]:
                 drawing.rectangle(x, y + k * height, width - 1, height - 1, style, tip)
                 if threads:
                     drawing.text(x + width / 2, y + k * height + height / 2, f"t{threads[0]}", "px-small")
-        y += min(depth, 8) * height + 8
+            if len(words) > 8:
+                drawing.text(x + width / 2, y + 8.5 * height, f"+{len(words) - 8}", "px-dim px-small")
+        y += min(depth, 9) * height + 8
     notes = ["each column is a bank of four bytes; words stacked on one bank are served one after the other"]
     if any(len(words) > 8 for phase in found.use for words in phase.values()):
         notes.append("at most eight words of a bank are drawn")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from ptxspec.layout import ComposeLayout, Layout
 from ptxspec.scalar import index as ix
@@ -95,8 +94,8 @@ def grid(layout: Layout, shape: Sequence[int] | None = None, *, rows: int = MOST
     dims = dims or (1,)
     notes: list[str] = []
     lead, tail = split(dims, columns)
-    all_rows = list(_limited(lead, rows))
-    all_columns = list(_limited(tail, columns))
+    all_rows = list(first_indices(lead, rows))
+    all_columns = list(first_indices(tail, columns))
     total_rows, total_columns = _size(lead), _size(tail)
     if total_rows > len(all_rows):
         notes.append(f"{len(all_rows)} of {total_rows} rows are shown")
@@ -146,11 +145,15 @@ def shared_places(cells: Sequence[Cell]) -> set[tuple[int, ...]]:
     return found
 
 
-def _limited(dims: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
-    for number, index in enumerate(product(*(range(d) for d in dims))):
-        if number == most:
-            return
-        yield index
+def first_indices(dims: tuple[int, ...], most: int) -> Iterator[tuple[int, ...]]:
+    """The first ``most`` indices of an array of shape ``dims``, in row-major order."""
+    # itertools.product would hold every range in memory, and extents may be large.
+    for number in range(min(most, _size(dims))):
+        index: list[int] = []
+        for extent in reversed(dims):
+            number, at = divmod(number, extent)
+            index.append(at)
+        yield tuple(reversed(index))
 
 
 def _size(dims: tuple[int, ...]) -> int:
