@@ -6,9 +6,10 @@ two branches join, it is a selection. Loops forget the cells that they write.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from ptxspec.lang import ir
+from ptxspec.lang.locate import element_bytes, locate
 from ptxspec.scalar.expr import BOOL, Expr, Op, Poly, is_integer
 
 Cell = tuple[ir.Buffer, int, int]  # buffer, first byte, bytes
@@ -33,7 +34,7 @@ class Cells:
             return
         low, high = byte.const, byte.const + width
         self.known = {k: v for k, v in self.known.items() if k[0] is not buffer or k[1] >= high or k[1] + k[2] <= low}
-        if is_integer(dtype) and value.dtype == dtype:
+        if dtype and is_integer(dtype) and value.dtype == dtype:
             self.known[(buffer, low, width)] = value
 
     def load(self, buffer: ir.Buffer, byte: Poly, width: int, dtype: str) -> Expr | None:
@@ -47,6 +48,21 @@ class Cells:
         """Something unknown was written to these buffers."""
         if buffers:
             self.known = {k: v for k, v in self.known.items() if k[0] not in buffers}
+
+    def forget_written(self, body: Sequence[ir.Statement]) -> None:
+        """Forget what statements may change: single cells where only those are written, else whole buffers."""
+        for statement in body:
+            if isinstance(statement, ir.Store):
+                view = statement.view
+                if view.buffer.scope == "local":
+                    byte = locate(view, statement.index).byte
+                    self.store(view.buffer, byte, element_bytes(view.dtype), "", statement.value)
+            elif isinstance(statement, ir.If):
+                self.forget_written((*statement.then, *statement.orelse))
+            elif isinstance(statement, ir.For):
+                self.forget_written(statement.body)
+            elif isinstance(statement, ir.Apply):
+                self.forget({v.buffer for v in statement.operands if isinstance(v, ir.View)})
 
     def join(self, condition: Expr, yes: Cells, no: Cells) -> None:
         """After a branch: what both arms agree on, or a selection between them."""

@@ -207,9 +207,10 @@ def headline(draft: Draft, item: Item, verdict: str) -> str:
     if isinstance(about, Unwritten):
         return f"{subject} reads {about.buffer.name} before it is written"
     if isinstance(about, NeverWritten):
-        return f"{subject} finds nothing: {about.buffer.name} is " + (
-            "only written after it" if about.later else "never written"
-        )
+        name = about.buffer.name
+        if about.elsewhere:
+            return f"{subject} finds nothing: no write before it touches these bytes of {name}"
+        return f"{subject} finds nothing: {name} is " + ("only written after it" if about.later else "never written")
     if isinstance(about, Simple):
         return about.text
     return f"{subject}: {draft.name} does not hold"

@@ -13,15 +13,20 @@ from dataclasses import dataclass, field, replace
 
 from ptxspec.proof import formula, normalise
 from ptxspec.proof.tree import Access, Branch, Claimed, Loop, Node, Step, Sync, has_barrier
-from ptxspec.scalar.expr import BOOL, Expr, Op
+from ptxspec.scalar.evaluate import substitute
+from ptxspec.scalar.expr import BOOL, Const, Expr, Op
+
+#: Loops this short are looked at iteration by iteration where their barriers depend on the iteration.
+FEW_TRIPS = 8
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Occurrence:
     """An access with the loops around it.
 
-    ``first``/``last``: it is in that iteration of those loops (by depth). ``passing``: what must hold for a way without
-    a barrier between it and the border of the stretch of code it is looked at from.
+    ``first``/``last``: it is in that iteration of those loops (by depth); ``fixed``: where the variable of the loop at
+    a depth has that value. ``passing``: what must hold for a way without a barrier between it and the border of the
+    stretch of code it is looked at from.
     """
 
     access: Access
@@ -29,6 +34,7 @@ class Occurrence:
     first: frozenset[int] = frozenset()
     last: frozenset[int] = frozenset()
     passing: Expr = formula.TRUE
+    fixed: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,9 @@ class Intervals:
         assert isinstance(node, Loop)
         depth = len(loops)
         body = self._sequence(node.body, (*loops, node))
+        trips = few_trips(node)
+        if body.through != formula.FALSE and trips is not None:
+            return self._unrolled(node, body, trips, depth)
         if body.through != formula.FALSE:
             # Some way round the loop meets no barrier: any two iterations may overlap.
             free = [replace(o, passing=formula.TRUE) for o in body.everything]
@@ -132,6 +141,37 @@ class Intervals:
         runs = Op("lt", (node.statement.start, node.statement.stop), BOOL)
         empty = formula.FALSE if normalise.proved(runs, node.context) else formula.negate(runs)
         return Region(first, last, body.everything, empty)
+
+    def _unrolled(self, node: Loop, body: Region, trips: range, depth: int) -> Region:
+        """A short loop whose barriers depend on the iteration: its iterations one after the other."""
+        var = node.statement.var
+        before: list[Occurrence] = []
+        open_end: list[Occurrence] = []
+        through: Expr = formula.TRUE
+        for value in trips:
+
+            def at(items: list[Occurrence], value: int = value) -> list[Occurrence]:
+                return [
+                    replace(o, fixed=o.fixed | {(depth, value)}, passing=substitute(o.passing, {var: value}))
+                    for o in items
+                ]
+
+            here, way = at(body.before), substitute(body.through, {var: value})
+            self._emit(open_end, here, depth)
+            before += passed(here, through)
+            open_end = passed(open_end, way) + at(body.behind)
+            through = formula.conj((through, way))
+        return Region(before, open_end, body.everything, through)
+
+
+def few_trips(node: Loop) -> range | None:
+    """The values of the variable of a short constant loop."""
+    parts = [node.statement.start, node.statement.stop, node.statement.step]
+    if not all(isinstance(p, Const) for p in parts):
+        return None
+    start, stop, step = (int(p.value) for p in parts if isinstance(p, Const))
+    trips = range(start, stop, step) if step > 0 else range(0)
+    return trips if 0 < len(trips) <= FEW_TRIPS else None
 
 
 def gather(node: Node, loops: tuple[Loop, ...]) -> list[Occurrence]:

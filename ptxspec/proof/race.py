@@ -142,6 +142,12 @@ def _relations(pair: Pair, twin: Twin) -> list[Fact]:
         if fixed and twin.uniform(again.start) and twin.uniform(again.step):
             facts.append(Fact(f"next iteration of {again.var.name}", "", ahead, again.span, "thread"))
     for occurrence, second in ((pair.one, False), (pair.two, True)):
+        for depth, value in sorted(occurrence.fixed):
+            var = occurrence.loops[depth].statement.var
+            here = formula.eq(var, value)
+            facts.append(
+                Fact(f"iteration of {var.name}", "", twin.rename(here) if second else here, var.span, "thread")
+            )
         if occurrence.passing != formula.TRUE:
             passing = twin.rename(occurrence.passing) if second else occurrence.passing
             facts.append(Fact("no barrier on the way", "", passing, None, "thread"))

@@ -128,10 +128,9 @@ class Walker:
             return self._element(statement, statement.view, statement.index, "write", context)
         if isinstance(statement, ir.For):
             inside = context.extend(loop_fact(statement, context))
-            changed = written_buffers(statement.body)
-            self.cells.forget(changed)
+            self.cells.forget_written(statement.body)
             body = self._block(statement.body, inside)[0]
-            self.cells.forget(changed)
+            self.cells.forget_written(statement.body)
             return Loop(statement, context, inside, body)
         if isinstance(statement, ir.If):
             text = show(statement.condition)

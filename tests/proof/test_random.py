@@ -29,12 +29,12 @@ def disagreement(seed: int) -> str | None:
         if truth.bad or (truth.any and not truth.dead):
             return f"vacuous, but everything runs or {sorted(truth.bad)} break"
         return None
-    if not truth.bad:
+    if not truth.bad and not refuted <= truth.soft:
         return f"refuted for {sorted(refuted)}, but legal"
     # Where barriers are not met by all, races are judged on the structure; outside its bounds no order is judged.
     loose = {"race-free"} if "convergent" in truth.bad else set()
     loose |= {"consecutive"} if "in-bounds" in truth.bad else set()
-    wrong = refuted - truth.bad - loose
+    wrong = refuted - truth.bad - loose - truth.soft
     return f"refuted for {sorted(wrong)}, which hold" if wrong else None
 
 

@@ -23,6 +23,7 @@ class Run:
         self.bad: set[str] = set()
         self.executed: set[int] = set()
         self.assumed = True
+        self.soft: set[str] = set()  # really broken, but more than the prover promises to find
         self.touched: dict[tuple[object, ...], list[tuple[tuple[int, ...], int, bool]]] = {}
 
     def run(self) -> None:
@@ -55,8 +56,10 @@ class Run:
             )
 
     def _races(self) -> None:
-        for accesses in self.touched.values():
+        for (_, place, _), accesses in self.touched.items():
             if not any(w for _, _, w in accesses):
+                if place:
+                    self.soft.add("defined")  # bytes of shared memory that nobody ever writes
                 continue
             for k, (one, phase, writes) in enumerate(accesses):
                 for two, other, also in accesses[k + 1 :]:
@@ -271,6 +274,7 @@ class Truth:
     def __init__(self, kernel: ir.Kernel, values: dict[str, range]) -> None:
         scalars = [p for p in kernel.params if isinstance(p, Var)]
         self.bad: set[str] = set()
+        self.soft: set[str] = set()
         executed: set[int] = set()
         self.any = False
         for chosen in product(*(values[p.name] for p in scalars)):
@@ -279,6 +283,7 @@ class Truth:
             if run.assumed:
                 self.any = True
                 self.bad |= run.bad
+                self.soft |= run.soft
                 executed |= run.executed
         for s in never_written(kernel.body):
             if (-id(s) if isinstance(s, ir.Apply) else id(s)) in executed:
