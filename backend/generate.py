@@ -23,6 +23,8 @@ from ptxspec.spec.findings import Findings
 from ptxspec.spec.instruction import Instruction, Slot
 from ptxspec.spec.vocabulary import SpecialRegisters, Targets, Toolkits, Types, Words
 
+from .pages import refresh
+
 SCHEMAS: Mapping[str, type[BaseModel]] = {
     "instruction": Instruction,
     "findings": Findings,
@@ -153,7 +155,8 @@ def generate(check: bool = False, specs: Path | None = None, out: Path | None = 
     Raises :class:`SpecError` for bad specs.
     """
     changed: list[str] = []
-    for folder, files in zip(places(specs, out), render(specs), strict=True):
+    generated = render(specs)
+    for folder, files in zip(places(specs, out), generated, strict=True):
         for name, text in files.items():
             path = folder / name
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
@@ -166,6 +169,8 @@ def generate(check: bool = False, specs: Path | None = None, out: Path | None = 
                 changed.append(str(old))
                 if not check:
                     old.unlink()
+    if out is None:
+        changed += refresh(specs, generated[0], check)  # docs/instructions and docs/findings.md of a checkout
     return changed
 
 
