@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, finish, line, put
+
+if TYPE_CHECKING:
+    from ptxspec.report import Replay
 
 
 def command(
@@ -26,18 +29,21 @@ def command(
     from ptxspec.proof import prove
     worst = FINE
     reports = []
-    replays = []
+    replays: list[list[Replay]] = []
     for kernel in kernels(place):
         report = prove(kernel, sm=sm)
         reports.append((kernel, report))
-        put(line(report.to_json()) if json else render.text(report))
+        if json:
+            put(line(report.to_json()))
+        else:
+            render.show(report)
         if replay:
-            replays += render.replay(kernel, report, json=json)
+            replays.append(render.replay(kernel, report, json=json))
         if report.verdict == "refuted":
             worst = VIOLATED
         elif report.verdict != "proved" and worst == FINE:
             worst = UNKNOWN
     if html is not None:
-        render.write_pages(html, reports)
+        render.write_pages(html, reports, replays)
     # A prover and a simulator that disagree are no verdict at all.
-    finish(UNKNOWN if any(not r.ok for r in replays) else worst)
+    finish(UNKNOWN if any(not r.ok for found in replays for r in found) else worst)

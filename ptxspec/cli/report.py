@@ -14,9 +14,20 @@ if TYPE_CHECKING:
     from ptxspec.report import Replay
 
 
-def text(report: ProofReport) -> str:
+def show(report: ProofReport) -> None:
+    """Print a report: the table in colour on a terminal, plain elsewhere."""
+    import sys
+    if sys.stdout.isatty():
+        from ptxspec.report.terminal import show_report
+        show_report(report, sys.stdout)
+        put(text(report, table=False))
+    else:
+        put(text(report))
+
+
+def text(report: ProofReport, *, table: bool = True) -> str:
     """The table of obligations, then one diagnostic for each that is not proved."""
-    parts = [report.text()]
+    parts = [report.text()] if table else []
     premises = report.premises
     if premises.alignments:
         aligned = ", ".join(f"{name} aligned to {size}" for name, size in premises.alignments.items())
@@ -37,22 +48,23 @@ def replay(kernel: KernelFunction, report: ProofReport, *, json: bool = False) -
     return found
 
 
-def write_pages(out: str, items: Sequence[tuple[KernelFunction, ProofReport]]) -> None:
+def write_pages(out: str, items: Sequence[tuple[KernelFunction, ProofReport]],
+                replays: Sequence[Sequence[Replay]] = ()) -> None:
     """One page with all kernels, or, where ``out`` is a folder, a page for each and an index. Raises U131."""
     from ptxspec.report.page import index, page
     folder = Path(out)
     if not (out.endswith(("/", "\\")) or folder.is_dir()):
-        write_bytes(out, page(items).encode())
+        write_bytes(out, page(items, replays=replays).encode())
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise usage("U131", f"cannot write {out}: {error.strerror}") from None
     names: list[tuple[str, ProofReport]] = []
-    for kernel, report in items:
+    for number, (kernel, report) in enumerate(items):
         name = f"{report.kernel}.html"
         if any(name == known for known, _ in names):
             name = f"{report.kernel}-{len(names)}.html"
-        write_bytes(str(folder / name), page([(kernel, report)]).encode())
+        write_bytes(str(folder / name), page([(kernel, report)], replays=replays[number:number + 1]).encode())
         names.append((name, report))
     write_bytes(str(folder / "index.html"), index(names).encode())

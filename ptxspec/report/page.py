@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ptxspec.diagnostics import Diagnostic
@@ -21,6 +21,7 @@ from ptxspec.scalar.expr import show
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from ptxspec.backend.replay import Replay
     from ptxspec.lang.function import KernelFunction
 
 MOST_ACCESSES = 16
@@ -64,11 +65,14 @@ class Section:
     layouts: tuple[Figure, ...]
     accesses: tuple[Figure, ...]
     notes: tuple[str, ...] = field(default=())
+    replays: tuple[Replay, ...] = field(default=())
 
 
-def page(items: Sequence[tuple[KernelFunction | ir.Kernel, ProofReport]], title: str = "") -> str:
-    """The page about the given kernels and their reports."""
+def page(items: Sequence[tuple[KernelFunction | ir.Kernel, ProofReport]], title: str = "", *,
+         replays: Sequence[Sequence[Replay]] = ()) -> str:
+    """The page about the given kernels and their reports; ``replays`` has the replayed obligations of each."""
     sections = [section(k if isinstance(k, ir.Kernel) else k.kernel(), r) for k, r in items]
+    sections = [replace(s, replays=tuple(found)) for s, found in zip(sections, replays)] + sections[len(replays):]
     name = title or (f"Proofs of {sections[0].name}" if len(sections) == 1 else "Proofs")
     template = _environment().get_template("page.html")
     return template.render(title=name, sections=sections, css=stylesheet()) + "\n"

@@ -12,6 +12,8 @@ from ptxspec.report.places import Cell, Grid, grid, shared_places
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from ptxspec.proof.report import ProofReport
+
     Shown = Callable[[Cell], Text]
 
 #: Background colours of the 256-colour palette, one a lane: eight hues in four depths.
@@ -56,6 +58,24 @@ def show_difference(before: Layout, after: Layout, found: Difference, out: TextI
             return Text("\u00b7", style="dim")
         return Text(f"{cell.place()}\u2192{Cell(cell.index, change.after).place()}", style="bold red")
     _table(cells, out, shown)
+
+
+def show_report(report: ProofReport, out: TextIO) -> None:
+    """Write the table of obligations in colour, for a terminal: what is not proved first, then the rest."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+    colours = {"proved": "green", "refuted": "bold red", "unknown": "yellow", "vacuous": "yellow"}
+    console = Console(file=out, highlight=False, soft_wrap=True)
+    console.print(Text.assemble((report.kernel, "bold"), ": ", (report.verdict, colours[report.verdict]),
+                                f" ({len(report.obligations)} obligations, {report.ms:.1f} ms)"))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("", "obligation", "verdict", "line", "ms", "of"):
+        table.add_column(name, justify="right" if name in ("line", "ms") else "left", no_wrap=True)
+    for code, name, verdict, line, subject, ms in report.rows():
+        table.add_row(Text(code, style="dim"), name, Text(verdict, style=colours[verdict]), line, f"{ms:.2f}",
+                      Text(subject))
+    console.print(table)
 
 
 def _meaning(axis: str) -> str:

@@ -180,6 +180,33 @@ def test_one_page_per_kernel_in_a_folder(transposes: str, tmp_path: Path) -> Non
     assert [i for i in structure(whole.read_text()).ids if not i.startswith("L")] == ["plain", "padded", "vectors"]
 
 
+def test_replays_are_on_the_page(tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    assert run(["prove", str(ROOT / "examples" / "broken" / "aligned.py"), "--replay", "--html", str(out)]) == 1
+    text = out.read_text()
+    structure(text)
+    assert "Replayed in the simulator" in text
+    assert "same fault, thread and byte" in text
+
+
+def test_colour_table_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    import io
+
+    from ptxspec.report.terminal import show_report
+
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out = Terminal()
+    kernel, = kernels(str(ROOT / "examples" / "broken" / "aligned.py"))
+    report = prove(kernel)
+    show_report(report, out)
+    assert "\x1b[1;31mrefuted" in out.getvalue()
+    assert out.getvalue().count("P1") == len(report.obligations)
+
+
 def test_symbolic_kernels_have_pages() -> None:
     for folder in ("proved", "unknown", "vacuous"):
         for file in sorted((ROOT / "tests" / "proofs" / folder).glob("*.py")):
