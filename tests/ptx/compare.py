@@ -52,7 +52,7 @@ def compare(lines: list[str], machine: Machine, crashes: list[str] | None = None
     for at in range(0, len(lines), 150):  # the parser stops after some hundred complaints, as it should
         for index, message in lint_lines(lines[at : at + 150], machine, start, TAIL).items():
             ours[index + at if index >= 0 else index] = message
-    fatal = [i for i, m in ours.items() if m.startswith(("L002", "L204"))]
+    fatal = [i for i, m in ours.items() if m.startswith(("L002", "L204", "L219"))]
     calm = [i for i in range(len(lines)) if i not in set(fatal)]
     theirs: dict[int, str] = {}
     crashed: dict[int, str] = {}
