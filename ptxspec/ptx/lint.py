@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from ptxspec.diagnostics import Diagnostic, Severity, Span
-from ptxspec.ptx.judge import Judge
+from ptxspec.ptx.judge import Judge, full_name
 from ptxspec.ptx.lint_target import choose
 from ptxspec.ptx.module import Instruction
 from ptxspec.ptx.operands import split_operands
@@ -110,7 +110,8 @@ def lint(
             if known:
                 checked += 1
             else:
-                unknown[instruction.mnemonic] = unknown.get(instruction.mnemonic, 0) + 1
+                name = full_name(instruction)
+                unknown[name] = unknown.get(name, 0) + 1
                 unjudged.append(instruction.line)
             for code, severity, message, operand, notes in diagnostics:
                 if code[0] == "L" and any(at in refused for at in range(instruction.line, instruction.end_line + 1)):

@@ -193,6 +193,13 @@ def test_counts_and_json() -> None:
     }
 
 
+def test_asynchronous_stores_are_instructions_of_their_own() -> None:
+    line = "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];"
+    result = lint(module(line + "\nst.bulk.weak.shared::cta [%rd1], 64, 0;"))
+    assert result.findings == ()
+    assert dict(result.unknown_mnemonics) == {"st.async": 1, "st.bulk": 1}
+
+
 def test_a_verdict_is_not_carried_to_other_operands() -> None:
     lines = ["ld.global.u32 %r1, [%rd1];", "ld.global.u32 %rd1, [%rd1];", "ld.global.u32 %p1, [%rd1];", "bar.sync 1;",
              "bar.sync 99;", "{ .reg .f32 %r1; ld.global.u32 %r1, [%rd1]; }"]
