@@ -172,7 +172,7 @@ def _unseen(kernel: Kernel, obligation: Obligation) -> str:
         statement = step.statement
         for registers in step.registers:
             if registers.span == obligation.where and registers.what == obligation.subject:
-                if registers.kind == "write" or isinstance(statement, Load):
+                if registers.kind == "write" or isinstance(statement, Load) or not step.memory:
                     return "the undefined value stays in registers: nothing stores it or branches on it"
             if registers.kind == "write" and registers.buffer.name == buffer:
                 writes += 1

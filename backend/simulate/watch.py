@@ -147,6 +147,12 @@ class WatchedMachine(Machine):
             missing = Missing(pc, first, missing.threads, other, other_pc, ended=ended)
         super()._divergent(missing)
 
+    def _kill(self, threads: Index) -> None:
+        try:
+            super()._kill(threads)
+        except Missing as missing:   # with these gone another barrier turns out to be divergent
+            self._divergent(missing)
+
     def _add(self, code: Code, kind: str, thread: int, *, count: int, detail: str = "", address: int | None = None,
              size: int = 0, buffer: str = "", offset: int | None = None, extent: int | None = None,
              other: tuple[Triple, Triple] | None = None) -> None:

@@ -60,10 +60,14 @@ class Drawn:
     bad: Obligation | None = None
 
 
-def accesses(kernel: ir.Kernel, report: ProofReport | None) -> Iterator[Drawn]:
-    """Every memory operand in program order, at the counterexample's values where it is refuted."""
+def accesses(kernel: ir.Kernel, report: ProofReport | None, most: int | None = None) -> Iterator[Drawn]:
+    """The memory operands, refuted ones first (at their counterexample's values), else in program order.
+
+    ``most`` stops after as many; :func:`count` says how many there are.
+    """
     walker = Walker(kernel)
     failed, seconds = _failed(report), _seconds(report)
+    found: list[tuple[Access, Obligation | None, Counterexample | None]] = []
     for step in steps(walker.nodes):
         for access in step.memory:
             bad, example = failed.get((access.span, access.what)), None
@@ -71,7 +75,15 @@ def accesses(kernel: ir.Kernel, report: ProofReport | None) -> Iterator[Drawn]:
                 example = bad.counterexample
             elif access.span in seconds:
                 bad, example = seconds[access.span]
-            yield drawn(kernel, walker, access, bad, example)
+            found.append((access, bad, example))
+    found.sort(key=lambda entry: entry[1] is None)
+    for access, bad, example in found[:most]:
+        yield drawn(kernel, walker, access, bad, example)
+
+
+def count(kernel: ir.Kernel) -> int:
+    """How many memory operands the kernel has."""
+    return sum(len(step.memory) for step in steps(Walker(kernel).nodes))
 
 
 def _failed(report: ProofReport | None) -> dict[tuple[Span, str], Obligation]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ptxspec.diagnostics import Diagnostic
 from ptxspec.lang import ir
 from ptxspec.proof.report import VERDICTS, Obligation, ProofReport
-from ptxspec.report.accesses import Drawn, accesses
+from ptxspec.report.accesses import Drawn, accesses, count
 from ptxspec.report.draw_layout import layout_picture
 from ptxspec.report.draw_memory import bank_picture, memory_picture
 from ptxspec.report.palette import stylesheet
@@ -148,12 +148,9 @@ def layout_figures(kernel: ir.Kernel) -> list[Figure]:
 
 def access_figures(kernel: ir.Kernel, report: ProofReport | None) -> tuple[list[Figure], list[str]]:
     """Drawings of the memory accesses, refuted ones first, and what was left out."""
-    found = list(accesses(kernel, report))
-    found.sort(key=lambda d: d.bad is None)
-    notes = []
-    if len(found) > MOST_ACCESSES:
-        notes.append(f"{MOST_ACCESSES} of {len(found)} memory accesses are drawn")
-    return [figure for drawn in found[:MOST_ACCESSES] for figure in _access(drawn)], notes
+    total = count(kernel)
+    notes = [f"{MOST_ACCESSES} of {total} memory accesses are drawn"] if total > MOST_ACCESSES else []
+    return [figure for drawn in accesses(kernel, report, MOST_ACCESSES) for figure in _access(drawn)], notes
 
 
 def _access(drawn: Drawn) -> list[Figure]:
