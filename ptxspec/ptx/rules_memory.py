@@ -172,7 +172,7 @@ def judge_address(
     elif isinstance(base, Symbol):
         found += _judge_symbol(mnemonic, shape, base, index, guarded)
     elif isinstance(base, (Register, Special)):
-        found += _judge_base(shape, base, index, context)
+        found += _judge_base(shape, base, index, guarded, context)
     if operand.unified and not any(p.error for p in found):
         declared = isinstance(base, Register) or (isinstance(base, Symbol) and base.unified)
         if mnemonic not in _UNIFIED or shape.space not in ("", "global") or not declared:
@@ -206,11 +206,15 @@ def _judge_symbol(mnemonic: str, shape: Shape, base: Symbol, index: int, guarded
     return []
 
 
-def _judge_base(shape: Shape, base: Register | Special, index: int, context: Context) -> list[Problem]:
+def _judge_base(
+    shape: Shape, base: Register | Special, index: int, guarded: bool, context: Context
+) -> list[Problem]:
     if isinstance(base, Special):
         info = special_info(base.name)
         if info is None or info.parts != 1 or info.cls == "pred":
             return [Problem("L207", f"'{base}' cannot be an address", index)]
+        if guarded and shape.space.startswith("param"):
+            return [Problem("L213", f"parameter memory at '{base}' cannot be accessed under a predicate", index)]
         return [Problem("L232", f"the special register '{base}' as an address is not in the manual", index, False)]
     cls = base.cls
     if base.lanes > 1 or cls[:1] not in ("b", "u", "s") or cls in ("b128", "bf16", "bf16x2"):
