@@ -31,6 +31,7 @@ class Fact:
     kind: str
     binds: Var | None = None  # a loop's variable,
     start: Expr | None = None  # and the value it surely takes when the loop runs at all
+    progress: Poly | None = None  # the variable as start + step * iteration, where step is known and start is not
 
 
 #: Linear facts that are tried in combination with each other; further ones are left to Z3.

@@ -13,31 +13,41 @@ from collections.abc import Sequence
 from ptxspec.proof.tree import Access, Threads
 from ptxspec.proof.twin import Twin
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, variables
+from ptxspec.scalar.evaluate import substitute
+from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, variables
 
 Shared = frozenset[tuple[Monomial, int]]
 
 
 def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
     """True when different threads surely touch different bytes through any two of ``accesses`` (or one of them)."""
+    addresses = [address_of(a, twin) for a in accesses]
+    if not all(_multiples(a) is None for a in addresses):
+        remainders = _below_one_step(accesses, addresses, twin)
+        if remainders is None:
+            return False
+        addresses = remainders
     common: Shared | None = None
     numbers: list[dict[int, Poly]] = []
-    reach: dict[int, tuple[int, int]] = {}
-    for access in accesses:
-        split = digits_of(access, twin)
+    for address in addresses:
+        split = digits_of(address, twin)
         if split is None or (common is not None and split[0] != common):
             return False
         common = split[0]
         numbers.append(split[1])
+    reach: dict[int, tuple[int, int]] = {}
     coefficients = {c for n in numbers for c in n}
+    top = max(coefficients, default=0)
     for access, number in zip(accesses, numbers, strict=True):
         for c in coefficients:
-            low, high = _range(number.get(c, ix.ZERO), access)
+            low, high = access.context.interval(number.get(c, ix.ZERO))
             if low is None or high is None:
-                return False
+                if c != top:
+                    return False
+                low = high = 0  # nothing lies above the highest digit, so its reach does not matter
             old = reach.get(c, (low, high))
             reach[c] = (min(old[0], low), max(old[1], high))
-    constants = [a.words[0].const for a in accesses]
+    constants = [a.const for a in addresses]
     below = max(k + a.size for k, a in zip(constants, accesses, strict=True)) - min(constants)
     for c in sorted(coefficients):
         if c < below:
@@ -47,11 +57,11 @@ def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
     return determined(same, threads, not twin.one_block)
 
 
-def digits_of(access: Access, twin: Twin) -> tuple[Shared, dict[int, Poly]] | None:
+def digits_of(address: Poly, twin: Twin) -> tuple[Shared, dict[int, Poly]] | None:
     """What both threads share of the address, and the digit of each coefficient; None where it has no digits."""
     shared: set[tuple[Monomial, int]] = set()
     digits: dict[int, Poly] = {}
-    for monomial, coefficient in access.words[0].terms:
+    for monomial, coefficient in address.terms:
         if all(twin.shared(v) for part in monomial for v in variables(part)):
             shared.add((monomial, coefficient))
             continue
@@ -63,8 +73,59 @@ def digits_of(access: Access, twin: Twin) -> tuple[Shared, dict[int, Poly]] | No
     return frozenset(shared), digits
 
 
-def _range(digit: Poly, access: Access) -> tuple[int | None, int | None]:
-    return access.context.interval(digit)
+def address_of(access: Access, twin: Twin) -> Poly:
+    """The address with strided loop variables as start + step * iteration, so that the start shows its digits."""
+    address = access.words[0]
+    inside = set(variables(address))
+    progress: dict[Expr, Expr | int] = {
+        f.binds: f.progress
+        for f in access.context
+        if f.binds in inside and f.progress is not None and f.binds is not None and not twin.shared(f.binds)
+    }
+    return ix.index(substitute(address, progress)) if progress else address
+
+
+def _multiples(address: Poly) -> tuple[Expr, Poly, Poly] | None:
+    """``(k, q, rest)`` with address = q * k + rest: an iteration count ``k`` and a step ``q`` that only a launch knows."""
+    found: Expr | None = None
+    step, rest = ix.ZERO, ix.constant(address.const)
+    for monomial, coefficient in address.terms:
+        counts = [p for p in monomial if isinstance(p, Var) and p.role == "trip"]
+        term = Poly(0, ((monomial, coefficient),))
+        if len(monomial) < 2 or not counts:
+            rest = ix.add(rest, term)
+            continue
+        if len(counts) != 1 or found not in (None, counts[0]):
+            return None
+        found = counts[0]
+        others = list(monomial)
+        others.remove(found)
+        part = ix.constant(coefficient)
+        for other in others:
+            part = ix.mul(part, ix.atom(other))
+        step = ix.add(step, part)
+    return None if found is None else (found, step, rest)
+
+
+def _below_one_step(accesses: Sequence[Access], addresses: Sequence[Poly], twin: Twin) -> list[Poly] | None:
+    """What is left of the addresses below a common runtime step, where it surely is less than one step: overlapping
+    accesses then are in the same iteration, and overlap in what is left."""
+    rests: list[Poly] = []
+    steps: set[Poly] = set()
+    for access, address in zip(accesses, addresses, strict=True):
+        found = _multiples(address)
+        if found is None:
+            return None
+        _, step, rest = found
+        if not all(twin.shared(v) for v in variables(step)):
+            return None
+        if not access.context.at_least_zero(rest):
+            return None
+        if not access.context.at_least_zero(ix.sub(ix.sub(step, rest), access.size)):
+            return None
+        steps.add(step)
+        rests.append(rest)
+    return rests if len(steps) == 1 else None
 
 
 def determined(digits: Sequence[Poly], threads: Threads, blocks: bool) -> bool:

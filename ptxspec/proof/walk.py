@@ -313,16 +313,25 @@ def loop_fact(loop: ir.For, context: Context) -> Fact:
     var, start, stop, step = loop.var, loop.start, loop.stop, loop.step
     parts: list[Expr] = [Op("le", (start, var), BOOL, loop.span), Op("lt", (var, stop), BOOL, loop.span)]
     first, stride = context.exact(start), context.exact(step)
+    progress: Poly | None = None
     if first is not None and stride is not None:
-        if stride.is_const and stride.const > 1:
+        if first.is_const and stride.is_const:
             parts.append(formula.divides(stride.const, ix.sub(var, first)))
-        elif not stride.is_const:
-            trips = Var(f"trips of {var.name}", INDEX, "trip", 0, None)
-            parts.append(formula.eq(var, ix.add(first, ix.mul(stride, trips))))
+        elif stride != ix.ONE:
+            # As a count of iterations: easier to reason with than a remainder of two unknowns.
+            progress = ix.add(first, ix.mul(stride, Var(f"trips of {var.name}", INDEX, "trip", 0, None)))
+            parts.append(formula.eq(var, progress))
     bounds = show(stop) if isinstance(start, Const) and start.value == 0 else f"{show(start)}, {show(stop)}"
     bounds += "" if isinstance(step, Const) and step.value == 1 else f", {show(step)}"
     return Fact(
-        f"loop {var.name}", f"{var.name} in range({bounds})", formula.conj(parts), loop.span, "loop", var, start
+        f"loop {var.name}",
+        f"{var.name} in range({bounds})",
+        formula.conj(parts),
+        loop.span,
+        "loop",
+        var,
+        start,
+        progress,
     )
 
 

@@ -188,3 +188,15 @@ def test_addresses_with_digits_tell_apart(seed: int) -> None:
         first, second = first + sign * coefficient * x, second + sign * coefficient * y
     overlap = z3.And(first < second + size, second < first + size)
     assert proved(z3.And(*equal), *facts, overlap)
+
+
+def test_less_than_a_step_tells_iterations_apart() -> None:
+    """The rule for runtime strides: what lies below one step cannot reach into another iteration."""
+    step, size, k, j, rest, other = z3.Ints("step size k j rest other")
+    facts = [size > 0, rest >= 0, rest + size <= step, other >= 0, other + size <= step]
+    first, second = step * k + rest, step * j + other
+    overlap = z3.And(first < second + size, second < first + size)
+    # Without loss of generality k = j + more; the product is monotone in `more`.
+    more = z3.Int("more")
+    grown = z3.Implies(more >= 1, step * more >= step)
+    assert proved(z3.Not(overlap), *facts, k == j + more, more >= 1, grown, step * k == step * j + step * more)

@@ -191,10 +191,10 @@ class OneThread:
                 plans.append((operand, given, places, BITS[given.dtype] // 8))
         for operand, given, places, size in plans:
             if "address" in operand.kinds:  # type: ignore[attr-defined]
-                if operand.space not in (given.buffer.scope, "generic"):  # type: ignore[attr-defined]
-                    self.run.bad.add("in-space")
                 if not active:
                     continue
+                if operand.space not in (given.buffer.scope, "generic"):  # type: ignore[attr-defined]
+                    self.run.bad.add("in-space")
                 if any(p.byte != places[0].byte + k * size for k, p in enumerate(places)):
                     self.run.bad.add("consecutive")
                 total = size * len(places)

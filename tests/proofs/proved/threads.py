@@ -2,6 +2,8 @@
 
 from ptxspec import T
 
+M = T.dim("M")
+
 
 @T.function
 def exchange(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
@@ -116,3 +118,43 @@ def uniform_value(A: T.Tensor((64,), "float32"), flags: T.Tensor((4,), "int32"))
     if flags[2] > 0:
         T.cuda.cta_sync()
         A[63 - tid] = s[tid]
+
+
+@T.function
+def runtime_grid_stride(A: T.Tensor((M,), "float32"), B: T.Tensor((M,), "float32"), n: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=n, block=128))
+    T.assume(n <= 1024)
+    first = T.cuda.block_idx("x") * 128 + T.cuda.thread_idx("x")
+    for i in T.serial(first, M, T.cuda.grid_dim("x") * 128):
+        B[i] = A[i]
+
+
+@T.function
+def offsets_from_memory(A: T.Tensor((4096,), "float32"), offsets: T.Tensor((8,), "int32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    start = offsets[3]
+    if start >= 0 and start < 4000:
+        A[start + T.cuda.thread_idx("x")] = 1.0
+
+
+@T.function
+def index_in_a_cell(A: T.Tensor((64,), "float32"), n: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    at = T.alloc_local((1,), "int32")
+    at[0] = tid
+    if n > 3:
+        at[0] = 63 - at[0]
+    A[at[0]] = 1.0
+
+
+@T.function
+def barrier_in_one_iteration(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((64,), "float32")
+    s[tid] = A[tid]
+    for i in T.serial(3):
+        if i == 1:
+            T.cuda.cta_sync()
+    B[tid] = s[63 - tid]

@@ -3,6 +3,8 @@
 from ptxspec import T
 from ptxspec.layout import S, TileLayout, laneid
 
+M = T.dim("M")
+
 EXPECT = {
     "no_barrier": ("P107", "thread 0", "thread 63", "T.cuda.cta_sync()"),
     "single_buffer": ("P107", "i = 1", "iteration", "T.cuda.cta_sync()"),
@@ -13,6 +15,8 @@ EXPECT = {
     "barrier_in_uneven_loop": ("P110", "the loop over i"),
     "shared_never_written": ("P108", "never written"),
     "shared_written_too_late": ("P108", "only written after it"),
+    "strides_that_meet": ("P107", "thread 64", "block 63"),
+    "column_never_written": ("P108", "no write before it touches these bytes"),
     "never_written": ("P108", "without having been written"),
     "after_false_predicate": ("P108", "thread 32", "tid = 31 passes"),
     "keeps_nothing": ("P108",),
@@ -181,3 +185,21 @@ def shared_written_too_late(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "f
     B[tid] = s[tid]
     T.cuda.cta_sync()
     s[tid] = A[tid]
+
+
+@T.function
+def strides_that_meet(A: T.Tensor((M,), "float32"), B: T.Tensor((M,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=64, block=128))
+    first = T.cuda.block_idx("x") * 128 + T.cuda.thread_idx("x")
+    for i in T.serial(first, M, 64 * 127):
+        B[i] = A[i]
+
+
+@T.function
+def column_never_written(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((64, 4), "float32")
+    s[tid, 2] = A[tid]
+    T.cuda.cta_sync()
+    B[tid] = s[63 - tid, 3]
