@@ -86,7 +86,7 @@ def address_of(access: Access, twin: Twin) -> Poly:
 
 
 def _multiples(address: Poly) -> tuple[Expr, Poly, Poly] | None:
-    """``(k, q, rest)`` with address = q * k + rest: an iteration count ``k`` and a step ``q`` that only a launch knows."""
+    """``(k, q, rest)`` with address = q * k + rest: an iteration count ``k``, a step ``q`` that only a launch knows."""
     found: Expr | None = None
     step, rest = ix.ZERO, ix.constant(address.const)
     for monomial, coefficient in address.terms:
