@@ -54,6 +54,11 @@ class KernelFunction:
             self._kernel = _read(self.function, self._around)
         return self._kernel
 
+    def adjoint(self) -> KernelFunction:
+        """The kernel that carries gradients backwards: see :func:`ptxspec.tiles.adjoint.adjoint`."""
+        from ptxspec.tiles.adjoint import adjoint
+        return adjoint(self)
+
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
         refuse("K219", f"`{self.__name__}` is a kernel: it is compiled, not called", Span(self.file, self.line),
                help=f"exe = ptxspec.compile({self.__name__}); exe(...)")

@@ -8,7 +8,8 @@ from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, current, intrinsic
 from ptxspec.scalar import typed
-from ptxspec.tiles import move
+from ptxspec.scalar.expr import is_float
+from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region, make_offset
@@ -37,8 +38,10 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
     flags(tracer, bounds_check=bounds_check, aligned=aligned)
     region = Region(tracer, array, extents, offsets, bounds_check and not aligned)
     axis = region.main_axis()
-    words = _claimed(region, axis, tracer) if aligned else region.words(axis)
+    words = _claimed(region, axis, tracer) if aligned else region.natural(axis)
     plan = Plan(extents, axis, words, tracer.threads)
+    if isinstance(tracer, tape.Taping) and is_float(array.dtype):
+        return tape.load(tracer, region, plan, extents)  # type: ignore[return-value]
     if storage == "register":
         tile = RegisterTile(tracer, extents, array.dtype, plan, None, region)
         tracer.put_off(tile)
@@ -61,6 +64,9 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
     tracer = current("T.tile_store")
     array = array_of(a, "tile_store", tracer)
     region = target(array, t, offset, bounds_check, aligned, "tile_store", tracer)
+    if isinstance(t, tape.TapedTile):
+        tape.store(t.tracer, region, t, clears=True)
+        return
     if isinstance(t, TensorView):
         inner = inside_of(t, tracer)
         move.copy(tracer, inner, region, tracer.threads)
@@ -82,6 +88,9 @@ def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object 
     atomic(array, "tile_atomic_add", tracer)
     region = target(array, t, offset, bounds_check, aligned, "tile_atomic_add", tracer)
     flags(tracer, vectors=vectors)
+    if isinstance(t, tape.TapedTile):
+        tape.store(t.tracer, region, t, clears=False)
+        return
     plan, cells = spread(t, tracer)
     move.add(tracer, region, plan, cells, vectors=vectors)
 
@@ -89,9 +98,9 @@ def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object 
 def target(array: TensorView, t: object, offset: object, bounds_check: bool, aligned: bool, what: str,
            tracer: Tracer) -> Region:
     """The checked destination of tile ``t``."""
-    if not isinstance(t, RegisterTile) and not (isinstance(t, TensorView) and t.scope() == "shared"):
+    if not isinstance(t, (RegisterTile, tape.TapedTile)) and not (isinstance(t, TensorView) and t.scope() == "shared"):
         refuse("K230", f"{what} writes a tile, not {said(t)}", tracer.place())
-    extents = t.shape if isinstance(t, RegisterTile) else tuple(e for e in t.shape if isinstance(e, int))
+    extents = tuple(e for e in t.shape if isinstance(e, int))
     if len(extents) != len(array.ir.shape):
         refuse("K231", f"a tile of {len(extents)} dimensions for an array of {len(array.ir.shape)}", tracer.place())
     if t.dtype != array.dtype:
@@ -116,7 +125,7 @@ def spread(t: RegisterTile | TensorView, tracer: Tracer) -> tuple[Plan, TensorVi
     if isinstance(t, RegisterTile):
         return t.plan, t.cells()
     inner = inside_of(t, tracer)
-    plan = Plan(inner.shape, inner.main_axis(), inner.words(inner.main_axis()), tracer.threads)
+    plan = Plan(inner.shape, inner.main_axis(), inner.natural(inner.main_axis()), tracer.threads)
     return plan, move.load(tracer, inner, plan, "tile")
 
 

@@ -12,8 +12,8 @@ from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, current, intrinsic
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range
-from ptxspec.tiles import move
+from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range, is_float
+from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
 from ptxspec.tiles.calls import array_of, extents_of, inside_of, spread
 from ptxspec.tiles.plan import Plan
@@ -31,6 +31,10 @@ class Picked(Region):
         self.along = along
         self._anywhere = Var("picked", INDEX, "word", None, None)
         self._read: dict[Expr | int, Expr] = {}
+
+    def on(self, array: TensorView) -> Picked:
+        """The same tile of another array of the same shape and layout."""
+        return Picked(self.tracer, array, self.shape, self.offset, self.indices, self.along)
 
     def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
         """Array indices of the tile's element ``at``; the picked one is read where this is first asked for."""
@@ -79,7 +83,9 @@ def tile_load_indexed(a: TensorView, indices: RegisterTile | TensorView, shape: 
     if storage not in ("register", "shared"):
         refuse("K232", f"storage is \"register\" or \"shared\", not {said(storage)}", tracer.place())
     main = region.main_axis()
-    plan = Plan(extents, main, region.words(main), tracer.threads)
+    plan = Plan(extents, main, region.natural(main), tracer.threads)
+    if isinstance(tracer, tape.Taping) and is_float(array.dtype):
+        return tape.load(tracer, region, plan, extents)  # type: ignore[return-value]
     cells = move.load(tracer, region, plan, "tile")
     if storage == "register":
         return RegisterTile(tracer, extents, array.dtype, plan, cells)
@@ -99,6 +105,9 @@ def tile_store_indexed(a: TensorView, indices: RegisterTile | TensorView, t: Reg
     race obligation is refuted unless all elements of one place belong to one thread: add atomically instead, or assume.
     """
     tracer = current("T.tile_store_indexed")
+    if isinstance(t, tape.TapedTile):
+        _taped(t, a, indices, offset, axis, "tile_store_indexed", clears=True)
+        return
     region, plan, cells = _scatter(tracer, a, indices, t, offset, axis, "tile_store_indexed")
     move.store(tracer, region, plan, cells)
 
@@ -111,6 +120,9 @@ def tile_atomic_add_indexed(a: TensorView, indices: RegisterTile | TensorView, t
     """
     tracer = current("T.tile_atomic_add_indexed")
     atomic(array_of(a, "tile_atomic_add_indexed", tracer), "tile_atomic_add_indexed", tracer)
+    if isinstance(t, tape.TapedTile):
+        _taped(t, a, indices, offset, axis, "tile_atomic_add_indexed", clears=False)
+        return
     region, plan, cells = _scatter(tracer, a, indices, t, offset, axis, "tile_atomic_add_indexed")
     move.add(tracer, region, plan, cells, vectors=vectors)
 
@@ -125,6 +137,12 @@ def _scatter(tracer: Tracer, a: object, indices: RegisterTile | TensorView, t: o
                help=f"convert it: t.astype(T.{array.dtype})")
     plan, cells = spread(t, tracer)
     return _picked(tracer, array, plan.shape, offset, indices, axis, what), plan, cells
+
+
+def _taped(t: tape.TapedTile, a: object, indices: RegisterTile | TensorView, offset: object, axis: int, what: str, *,
+           clears: bool) -> None:
+    array = array_of(a, what, t.tracer)
+    tape.store(t.tracer, _picked(t.tracer, array, t.shape, offset, indices, axis, what), t, clears=clears)
 
 
 def _picked(tracer: Tracer, array: TensorView, extents: tuple[int, ...], offset: object,

@@ -37,6 +37,10 @@ class Region:
         self._widths: dict[int, int] = {}
         self.claimed = False
 
+    def on(self, array: TensorView) -> Region:
+        """The same tile of another array of the same shape and layout."""
+        return Region(self.tracer, array, self.shape, self.offset, self.checked)
+
     def claim(self, axis: int) -> None:
         """Take 16-byte accesses along ``axis`` as given: they are emitted, and the prover judges them."""
         self._widths[axis] = max(1, WIDEST // self.bytes)
@@ -70,6 +74,14 @@ class Region:
         """The axis along which neighbours go together: the unit axis, or the last one."""
         axis = self.unit_axis()
         return len(self.shape) - 1 if axis is None else axis
+
+    def natural(self, axis: int) -> int:
+        """Elements that one thread owns side by side along ``axis``: up to 16 bytes, by the tile's shape alone, so that
+        tiles of one shape and type are laid out alike wherever they come from."""
+        words = max(1, WIDEST // self.bytes)
+        while self.shape[axis] % words:
+            words //= 2
+        return words
 
     def words(self, axis: int) -> int:
         """How many neighbouring elements along ``axis`` one access can move: the widest that is surely aligned."""

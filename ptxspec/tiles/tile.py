@@ -158,7 +158,7 @@ class RegisterTile:
         if isinstance(other, RegisterTile) and (other.shape != self.shape or other.plan != self.plan):
             refuse("K234", f"tiles of {list(self.shape)} and {list(other.shape)} elements are laid out differently and "
                            "do not combine element by element", span,
-                   help="give both loads the same shape and alignment")
+                   help="give both loads the same shape and unit-stride axis")
         if not isinstance(other, (RegisterTile, Expr, int, float)):
             refuse("K234", f"a tile combines with a tile or a number, not {said(other)}", span)
         mine = self.cells()

@@ -299,7 +299,7 @@ def test_extract(shape, storage) -> None:
 
     @wp.kernel
     def extract(a: kind, b: kind):
-        block, thread = wp.tid()
+        _, thread = wp.tid()
         t = wp.tile_load(a, shape=shape, storage=storage)
         at = []
         rest = thread

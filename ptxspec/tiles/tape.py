@@ -1,0 +1,242 @@
+"""Reading a kernel backwards: tile operations are written on a tape, and unwound at the end of each block.
+
+Values that are no tiles (offsets, conditions, factors) are computed as in the kernel itself. A branch or a loop with
+tile operations in it goes onto the tape whole, with its own operations unwound inside; loops are read from their last
+iteration to their first. So statements run in exactly the opposite order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from ptxspec.diagnostics import Span
+from ptxspec.lang import ir
+from ptxspec.lang.bind import data_operands, written
+from ptxspec.lang.errors import refuse, said
+from ptxspec.lang.tensor import TensorView
+from ptxspec.lang.trace import Tracer
+from ptxspec.scalar import typed
+from ptxspec.scalar.expr import Expr, Var, int_range, is_float, is_integer
+from ptxspec.tiles import move
+from ptxspec.tiles.build import loop, registers
+from ptxspec.tiles.plan import Plan
+from ptxspec.tiles.region import Region
+
+At = tuple[Expr, Expr]
+
+
+class Taping(Tracer):
+    """A tracer that keeps tile operations for later. ``gradients`` maps each array parameter to its gradient's."""
+
+    def __init__(self, name: str, file: str, span: Span, place: Callable[[], Span], excerpt: Callable[[], str]) -> None:
+        super().__init__(name, file, span, place, excerpt)
+        self.gradients: dict[ir.Buffer, ir.Buffer] = {}
+        self._tapes: list[list[Callable[[], None]]] = [[]]
+        self._recording = True
+        self._carry = False     # the block just closed had tile operations, so its statement goes onto the tape
+
+    def record(self, reverse: Callable[[], None]) -> None:
+        """``reverse`` emits the gradient of the operation just read; it runs where the block is unwound."""
+        place = self.place()
+
+        def later() -> None:
+            saved, self.place = self.place, lambda: place
+            try:
+                reverse()
+            finally:
+                self.place = saved
+
+        self._tapes[-1].append(later)
+
+    def emit(self, statement: ir.Statement) -> None:
+        """Scalar code as it comes; branches and loops with tile operations, and barriers, in reverse."""
+        if not self._recording:
+            super().emit(statement)
+        elif self._carry and isinstance(statement, (ir.If, ir.For)):
+            self._carry = False
+            self._tapes[-1].append(lambda: super(Taping, self).emit(statement))
+        elif isinstance(statement, ir.Barrier):
+            super().emit(statement)     # index tiles are loaded as in the kernel itself
+            if self._tapes[-1]:
+                self._tapes[-1].append(lambda: super(Taping, self).emit(statement))
+        else:
+            _plain(statement, self)
+            super().emit(statement)
+
+    @contextmanager
+    def block(self, guards: Sequence[Expr] = ()) -> Iterator[list[ir.Statement]]:
+        """As in the tracer; operations read inside are unwound before the block closes."""
+        self._tapes.append([])
+        try:
+            with super().block(guards) as body:
+                yield body
+                used = self._unwind()
+        finally:
+            self._tapes.pop()
+        self._carry = self._carry or used
+
+    def finish(self) -> ir.Kernel:
+        """The finished kernel."""
+        self._unwind()
+        return super().finish()
+
+    def _unwind(self) -> bool:
+        tape = self._tapes[-1]
+        if not tape:
+            return False
+        outer, self._recording = self._recording, False
+        while tape:
+            tape.pop()()
+        self._recording = outer
+        return outer
+
+    def gradient(self, array: TensorView) -> TensorView | None:
+        """The same view of the array's gradient; None for arrays that have none."""
+        view = array.ir
+        mine = self.gradients.get(view.buffer)
+        return None if mine is None else TensorView(ir.View(mine, view.steps, view.shape, view.dtype, view.span))
+
+
+def _plain(statement: ir.Statement, tracer: Taping) -> None:
+    """Refuse what has no gradient here (K240): single accesses to arrays that have one, and any other written array,
+    whose values at that moment of the kernel are not known any more."""
+    what = ""
+    if isinstance(statement, ir.Store) and statement.view.buffer.is_param:
+        what = f"`{statement.view.buffer.name}` is written element by element"
+    elif isinstance(statement, ir.Load) and statement.view.buffer in tracer.gradients:
+        what = f"an element of `{statement.view.buffer.name}` is read as a number"
+    elif isinstance(statement, ir.Apply):
+        for operand, given in zip(data_operands(statement.use), statement.operands, strict=True):
+            if isinstance(given, ir.View) and given.buffer.is_param:
+                if given.buffer in tracer.gradients:
+                    what = f"{statement.use.opcode} moves `{given.buffer.name}` by itself"
+                elif written(statement.use, operand):
+                    what = f"`{given.buffer.name}` is written, and has no gradient"
+    if what:
+        refuse("K240", f"{what}: only tile operations on floating-point arrays have a gradient", statement.span,
+               help="move the data with T.tile_load and T.tile_store")
+
+
+class TapedTile:
+    """A tile of the kernel that is read backwards: no values, but the gradient that has reached it so far."""
+
+    ptxspec_intrinsic = True
+
+    def __init__(self, tracer: Taping, shape: tuple[int, ...], dtype: str, plan: Plan) -> None:
+        self.tracer = tracer
+        self.shape = shape
+        self.dtype = dtype
+        self.plan = plan
+        self.cells = registers(tracer, (plan.repeats, plan.words), dtype, "gradient")
+        move.clear(tracer, plan, self.cells)
+
+    def __repr__(self) -> str:
+        return f"gradient of a tile of {self.dtype} {list(self.shape)}"
+
+    def add(self, cells: TensorView, change: Callable[[Expr], Expr] = lambda value: value) -> None:
+        """Add ``change(cells[k])`` to every element."""
+        tracer, plan = self.tracer, self.plan
+        with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
+                loop(tracer, plan.words, "word", unroll=True) as word:
+            at = (repeat, word)
+            total = typed.binary("add", _read(tracer, self.cells, at), change(_read(tracer, cells, at)))
+            tracer.emit(ir.Store(self.cells.ir, at, typed.cast(total, self.dtype), tracer.place()))
+
+    # --- linear arithmetic
+
+    def ptxspec_binary(self, name: str, other: object, reflected: bool) -> TapedTile:
+        """Sums of tiles; sums, products and quotients with numbers (K241 otherwise)."""
+        span = self.tracer.place()
+        if isinstance(other, TapedTile) and (other.shape, other.plan) != (self.shape, self.plan):
+            refuse("K234", f"tiles of {list(self.shape)} and {list(other.shape)} elements are laid out differently and "
+                           "do not combine element by element", span)
+        if isinstance(other, TapedTile) and name in ("add", "sub"):
+            left, right = (other, self) if reflected else (self, other)
+            made = self._made(self.dtype)
+            minus = name == "sub"
+
+            def both() -> None:
+                left.add(made.cells)
+                right.add(made.cells, (lambda g: typed.unary("neg", g, span)) if minus else lambda g: g)
+
+            self.tracer.record(both)
+            return made
+        linear = name in ("add", "sub", "mul") or (name == "div" and not reflected)
+        if isinstance(other, (Expr, int, float)) and linear:
+            made = self._made(self.dtype)
+
+            def change(g: Expr) -> Expr:
+                if name in ("mul", "div"):
+                    return typed.binary(name, g, other, span)
+                return typed.unary("neg", g, span) if name == "sub" and reflected else g
+
+            self.tracer.record(lambda: self.add(made.cells, change))
+            return made
+        what = "a tile" if isinstance(other, TapedTile) else said(other)
+        refuse("K241", f"`{name}` of a tile and {what} is not linear, so its gradient needs the tile's values", span,
+               help="tiles may be added, subtracted, negated, converted, and multiplied or divided by numbers")
+
+    def ptxspec_unary(self, name: str) -> TapedTile:
+        """``-t``."""
+        span = self.tracer.place()
+        if name != "neg":
+            refuse("K241", f"`{name}` of a tile is not linear", span)
+        made = self._made(self.dtype)
+        self.tracer.record(lambda: self.add(made.cells, lambda g: typed.unary("neg", g, span)))
+        return made
+
+    def astype(self, dtype: object) -> TapedTile:
+        """The tile converted; its gradient is converted back."""
+        from ptxspec.lang.types import dtype_name
+        to = dtype_name(dtype)
+        if not is_float(to):
+            refuse("K241", f"a tile converted to {to} has no gradient", self.tracer.place())
+        made = self._made(to)
+        self.tracer.record(lambda: self.add(made.cells, lambda g: typed.cast(g, self.dtype)))
+        return made
+
+    def _made(self, dtype: str) -> TapedTile:
+        return TapedTile(self.tracer, self.shape, dtype, self.plan)
+
+
+def _read(tracer: Tracer, cells: TensorView, at: At) -> Var:
+    dtype, span = cells.dtype, tracer.place()
+    low, high = int_range(dtype) if is_integer(dtype) else (None, None)
+    result = Var("gradient", dtype, "value", low, high, span)
+    tracer.emit(ir.Load(result, cells.ir, at, span))
+    return result
+
+
+def load(tracer: Taping, region: Region, plan: Plan, shape: tuple[int, ...]) -> TapedTile:
+    """A load: the tile's gradient is added atomically to the array's."""
+    tile = TapedTile(tracer, shape, region.array.dtype, plan)
+    back = _over_gradient(tracer, region)
+    if back is not None:
+        tracer.record(lambda: move.add(tracer, back, plan, tile.cells, vectors=True))
+    return tile
+
+
+def store(tracer: Taping, region: Region, tile: TapedTile, *, clears: bool) -> None:
+    """A store or an atomic addition: the array's gradient is added to the tile's; a store then clears it, because
+    what was there before has been overwritten."""
+    back = _over_gradient(tracer, region)
+    if back is None:
+        return
+
+    def reverse() -> None:
+        tile.add(move.load(tracer, back, tile.plan, "gradient"))
+        if clears:
+            zero = registers(tracer, (tile.plan.repeats, tile.plan.words), tile.dtype, "zero")
+            move.clear(tracer, tile.plan, zero)
+            move.store(tracer, back, tile.plan, zero)
+
+    tracer.record(reverse)
+
+
+def _over_gradient(tracer: Taping, region: Region) -> Region | None:
+    array = tracer.gradient(region.array)
+    if array is None:
+        refuse("K240", f"`{region.array.ir.buffer.name}` has no gradient", tracer.place(),
+               help="gradients flow through arrays of floating-point parameters")
+    return region.on(array)
