@@ -11,6 +11,7 @@ from ptxspec.lang.locate import element_bytes, storage
 from ptxspec.proof.report import Counterexample, Obligation, ProofReport
 from ptxspec.proof.tree import Access, Threads, steps
 from ptxspec.proof.walk import Walker
+from ptxspec.report.places import first_indices
 from ptxspec.scalar.evaluate import Unknown, evaluate
 from ptxspec.scalar.expr import Expr, Var, is_float
 
@@ -24,13 +25,20 @@ _TRIES = (256, 128, 64, 1024, 32, 16, 8, 4, 2, 1, 0)
 @dataclass(frozen=True, slots=True)
 class Atom:
     """One thread's share: byte offsets of its words (``word_bytes`` each). ``active`` is False where a guard or a
-    predicate leaves the thread out; ``failing`` marks the thread of the counterexample."""
+    predicate leaves the thread out; ``failing`` marks the thread of the counterexample. ``repeat`` counts the repeats
+    of a kernel of a single thread, which are drawn in place of a warp (None: the first, or the failing one)."""
 
     thread: int
     coordinates: Triple
     words: tuple[int, ...]
     active: bool
     failing: bool = False
+    repeat: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What the drawing calls it."""
+        return f"t{self.thread}" if self.repeat is None else f"#{self.repeat}"
 
     @property
     def low(self) -> int:
@@ -131,6 +139,8 @@ def drawn(kernel: ir.Kernel, walker: Walker, access: Access, bad: Obligation | N
             and bad is not None and bad.name == "race-free" else None
         for linear in _warp(failing, kernel.launch.block):
             atoms.append(_atom(access, walker.threads, env, linear, block, linear in (failing, second)))
+        if walker.threads.count == 1 and access.free and example is None:
+            atoms = list(_repeats(access, walker.threads, env, block))
     except Unknown as reason:
         problem = str(reason)
     extent = None
@@ -160,6 +170,15 @@ def _warp(failing: int | None, block: Sequence[int]) -> range:
 def _linear(thread: Sequence[int] | None, block: Sequence[int]) -> int:
     x, y, z = thread or (0, 0, 0)
     return x + block[0] * (y + block[1] * z)
+
+
+def _repeats(access: Access, threads: Threads, env: Env, block: Triple) -> Iterator[Atom]:
+    """The repeats of the only thread."""
+    extents = tuple((v.hi or 0) + 1 for v in access.free)
+    for number, index in enumerate(first_indices(extents, WARP)):
+        here: Env = dict(env)
+        here.update(zip(access.free, index))
+        yield replace(_atom(access, threads, here, 0, block, False), repeat=number)
 
 
 def _atom(access: Access, threads: Threads, env: Env, linear: int, block: Triple, failing: bool) -> Atom:

@@ -28,7 +28,7 @@ def memory_picture(drawn: Drawn) -> Picture:
     left = max(len(str(r * ROW_BYTES)) for r in shown) * CHARACTER + 10 if shown else 0
     place = {row: k for k, row in enumerate(shown)}
     gaps = _background(drawing, drawn, shown, left)
-    for atom in sorted(drawn.atoms, key=lambda a: (a.failing, -a.thread)):
+    for atom in sorted(drawn.atoms, key=lambda a: (a.failing, -a.thread, -(a.repeat or 0))):
         _atom(drawing, drawn, atom, place, left)
     if gaps:
         notes.append("a dotted line stands for rows that nothing touches")
@@ -94,20 +94,22 @@ def _atom(drawing: Drawing, drawn: Drawn, atom: Atom, place: dict[int, int], lef
                 runs[-1] = (runs[-1][0], start + 1)
             else:
                 runs.append((start, start + 1))
-    outline = "px-bad" if atom.failing else f"{lane_class(atom.thread)} px-atom2" if atom.active else "px-off"
+    colour = lane_class(atom.thread if atom.repeat is None else atom.repeat)
+    outline = "px-bad" if atom.failing else f"{colour} px-atom2" if atom.active else "px-off"
     for number, (low, high) in enumerate(runs):
         k = place.get(low // ROW_BYTES)
         if k is None:
             continue
         x, y = left + low % ROW_BYTES * _BYTE, 16 + k * (_HIGH + 5)
         width = (high - low) * _BYTE
-        tip = f"thread {atom.thread}: bytes {low} to {high - 1} of {drawn.buffer} (element {low // drawn.unit})"
+        who = f"thread {atom.thread}" if atom.repeat is None else f"repeat {atom.repeat}"
+        tip = f"{who}: bytes {low} to {high - 1} of {drawn.buffer} (element {low // drawn.unit})"
         drawing.rectangle(x + 0.5, y + 1, width - 1, _HIGH - 2, outline, tip, 2)
         for byte in sorted(set(atom.words)):
             if low < byte < high and len(atom.words) > 1:
                 drawing.line(left + byte % ROW_BYTES * _BYTE, y + _HIGH - 6, left + byte % ROW_BYTES * _BYTE,
                              y + _HIGH - 1, "px-edge")
-        label = f"t{atom.thread}" if number == 0 else ""
+        label = atom.label if number == 0 else ""
         if label and len(label) * CHARACTER <= width + 3 and (atom.active or atom.failing):
             drawing.text(x + width / 2, y + _HIGH / 2 - (2 if len(atom.words) > 1 else 0), label,
                          "px-badtext" if atom.failing else "px-small" if width < 26 else "")

@@ -140,7 +140,7 @@ def layout_figures(kernel: ir.Kernel) -> list[Figure]:
         except NotConstant as reason:
             figures.append(Figure(title, "", (f"{buffer.layout!r}", f"not drawn: {reason}")))
             continue
-        units = "position in elements" if not buffer.layout.axes() else \
+        units = ("register" if buffer.scope == "local" else "position in elements") if not buffer.layout.axes() else \
             "owner (w warp, l lane, t thread) above, register below"
         figures.append(Figure(title, picture.drawing.inline(), (f"{buffer.layout!r}", units, *picture.notes)))
     return figures
@@ -161,6 +161,8 @@ def _access(drawn: Drawn) -> list[Figure]:
     first, last = drawn.atoms[0].thread, drawn.atoms[-1].thread
     size = len(drawn.atoms[0].words) * drawn.word_bytes
     who = f"threads {first} to {last} of block ({', '.join(map(str, drawn.block))}){values}; {size} bytes each"
+    if drawn.atoms[-1].repeat is not None:
+        who = f"repeats 0 to {len(drawn.atoms) - 1} of the only thread; {size} bytes each"
     picture = memory_picture(drawn)
     notes = [who, *picture.notes]
     if drawn.bad is not None and drawn.bad.counterexample is not None:

@@ -11,6 +11,7 @@ from ptxspec.scalar.expr import Poly
 
 MOST_ROWS = 32
 MOST_COLUMNS = 64
+_LINE = 32
 
 #: How an axis is written in a cell: a letter and the coordinate.
 LETTERS: dict[str, str] = {
@@ -93,6 +94,8 @@ def grid(layout: Layout, shape: Sequence[int] | None = None, *, rows: int = MOST
     dims = tuple(shape) if shape is not None else shape_of(layout)
     dims = dims or (1,)
     notes: list[str] = []
+    if len(dims) == 1 and dims[0] > min(columns, _LINE):
+        return _folded(layout, dims[0], rows, min(columns, _LINE))
     lead, tail = split(dims, columns)
     all_rows = list(first_indices(lead, rows))
     all_columns = list(first_indices(tail, columns))
@@ -107,6 +110,18 @@ def grid(layout: Layout, shape: Sequence[int] | None = None, *, rows: int = MOST
         cells = tuple(Cell((*row, *column), place(layout, (*row, *column), dims)) for column in all_columns)
         made.append((", ".join(map(str, row)), cells))
     return Grid(dims, layout.axes(), tuple(made), tuple(",".join(map(str, c)) for c in all_columns), tuple(notes))
+
+
+def _folded(layout: Layout, size: int, rows: int, width: int) -> Grid:
+    """One long dimension in rows of ``width``."""
+    total = -(-size // width)
+    made = []
+    for row in range(min(rows, total)):
+        indices = range(row * width, min(size, (row + 1) * width))
+        made.append((str(row * width), tuple(Cell((i,), place(layout, (i,), (size,))) for i in indices)))
+    notes = [f"{len(made)} of {total} rows are shown"] if total > len(made) else []
+    return Grid((size,), layout.axes(), tuple(made), tuple(f"+{k}" for k in range(width)),
+                (*notes, *copies(layout)))
 
 
 def split(dims: tuple[int, ...], columns: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -47,6 +47,12 @@ def test_large_layouts_are_cut_and_say_so() -> None:
     found = grid(TileLayout(S[(4, 32, 3, 4) : (1 @ warpid, 1 @ laneid, 4, 1)]))
     assert found.notes == ("32 of 128 rows are shown",)
     assert grid(TileLayout(S[(2, 300) : (300, 1)])).notes == ("64 of 300 columns are shown",)
+    long = grid(TileLayout(S[(420,) : (2,)]), rows=4)
+    assert long.notes == ("4 of 14 rows are shown",)
+    assert [name for name, _ in long.rows] == ["0", "32", "64", "96"]
+    assert long.rows[1][1][3].axes == {"m": 70}
+    huge = grid(TileLayout(S[(1 << 40, 1 << 40) : (1, 1)]))
+    assert len(list(huge.cells())) == 32 * 64
 
 
 def test_copies_and_shared_places_are_told() -> None:
