@@ -195,8 +195,11 @@ class Machine:
     def _kill(self, threads: Index) -> None:
         self._barriers.kill(threads)
         self._clusters.kill(threads)
-        for after, group in self._barriers.recheck():
-            self._push(after + 1, group)
+        try:
+            for after, group in self._barriers.recheck():
+                self._push(after + 1, group)
+        except Missing as missing:   # with these threads gone another barrier turns out to be divergent
+            self._divergent(missing)
         self._release()
 
     def _release(self) -> None:

@@ -10,14 +10,16 @@ from ptxspec.cli.common import FINE, VIOLATED, Json, Ptx, Toolkit, finish, line,
 
 
 def command(
-    files: Annotated[list[str], typer.Argument(metavar="FILE.ptx...|-")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE.ptx...|DIR|GLOB|-",
+                                               help="Files, directories, patterns; - reads standard input.")],
     sm: Annotated[str | None, typer.Option("--sm", metavar="SM", help="Target; default: the module's own.")] = None,
     ptx: Ptx = None, toolkit: Toolkit = None, json: Json = False,
 ) -> None:
     """Judge PTX modules. Exit status 1 when the assembler would refuse a line."""
+    from ptxspec.ptx.files import ptx_files
     from ptxspec.ptx.lint import lint
     failed = False
-    for name in files:
+    for name in (n for given in files for n in ([given] if given == "-" else map(str, ptx_files([given])))):
         result = lint(read_text(name), "<stdin>" if name == "-" else name, sm=sm, ptx=ptx, toolkit=toolkit)
         failed = failed or result.errors > 0
         if json:
