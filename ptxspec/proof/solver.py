@@ -248,6 +248,8 @@ class Session:
 
         solver, encoder = self.solver(), self.encoder()
         model = solver.model()
+        # Smaller is nicer, but not worth much work: each question gets a small part of a proof's limit.
+        solver.set("rlimit", max(1, self.rlimit // 40))
         known = [v for v in names if v in encoder.terms]
         for var in known:
             term = encoder.term(var)
@@ -284,6 +286,7 @@ class Session:
                 else:
                     break
             solver.add(term == size * sign)
+        solver.set("rlimit", self.rlimit)
         if solver.check() == z3.sat:
             model = solver.model()
         env: Env = {var: _value(model, encoder.term(var)) for var in known}

@@ -24,7 +24,7 @@ class Run:
         self.executed: set[int] = set()
         self.assumed = True
         self.soft: set[str] = set()  # really broken, but more than the prover promises to find
-        self.touched: dict[tuple[object, ...], list[tuple[tuple[int, ...], int, bool]]] = {}
+        self.touched: dict[tuple[object, ...], list[tuple[tuple[int, ...], tuple[int, int], bool]]] = {}
 
     def run(self) -> None:
         """Run everything."""
@@ -42,8 +42,10 @@ class Run:
                 linear = x + launch.block[0] * (y + launch.block[1] * z)
                 one = OneThread(self, env, linear, block)
                 one.block_of(self.kernel.body)
-                logs.append(one.barriers)
-            if any(log != logs[0] for log in logs):
+                logs.append(one)
+            if any(one.barriers != logs[0].barriers for one in logs):
+                self.bad.add("convergent")
+            if any(one.warp_barriers != logs[k // 32 * 32].warp_barriers for k, one in enumerate(logs)):
                 self.bad.add("convergent")
         self._races()
 
@@ -52,7 +54,7 @@ class Run:
         place = thread.block if buffer.scope == "shared" else ()
         for b in range(byte, byte + size):
             self.touched.setdefault((id(buffer), place, b), []).append(
-                ((*thread.block, thread.linear), len(thread.barriers), writes)
+                ((*thread.block, thread.linear), (len(thread.barriers), len(thread.warp_barriers)), writes)
             )
 
     def _races(self) -> None:
@@ -60,12 +62,12 @@ class Run:
             if not any(w for _, _, w in accesses):
                 if place:
                     self.soft.add("defined")  # bytes of shared memory that nobody ever writes
-                continue
-            for k, (one, phase, writes) in enumerate(accesses):
-                for two, other, also in accesses[k + 1 :]:
-                    if one != two and (writes or also) and (one[:-1] != two[:-1] or phase == other):
-                        self.bad.add("race-free")
-                        return
+            elif "race-free" not in self.bad and any(
+                one != two and (writes or also) and (one[:-1] != two[:-1] or phase == other)
+                for k, (one, phase, writes) in enumerate(accesses)
+                for two, other, also in accesses[k + 1 :]
+            ):
+                self.bad.add("race-free")
 
 
 class OneThread:
@@ -73,7 +75,17 @@ class OneThread:
 
     def __init__(self, run: Run, env: Env, linear: int, block: tuple[int, ...]) -> None:
         self.run, self.env, self.linear, self.block = run, env, linear, block
-        self.barriers: list[int] = []
+        self.barriers: list[int] = []        # met by the whole block
+        self.warp_barriers: list[int] = []   # those, and the ones of the warp
+        size = run.kernel.launch.cluster
+        self.coordinates = {
+            "laneid": linear % 32,
+            "warpid": linear // 32,
+            "wid_in_wg": linear // 32 % 4,
+            "wgid": linear // 128,
+            "tx": linear,
+            **{f"cb{axis}": b % s for axis, b, s in zip("xyz", block, size)},
+        }
         self.registers: dict[tuple[int, int], bool] = {}
         self.values: dict[tuple[int, int], int] = {}
 
@@ -100,7 +112,9 @@ class OneThread:
                 self.run.executed.add(-id(statement))
                 self.block_of(statement.body)
         elif isinstance(statement, ir.Barrier):
-            self.barriers.append(id(statement))
+            self.warp_barriers.append(id(statement))
+            if statement.kind != "warp":
+                self.barriers.append(id(statement))
         elif isinstance(statement, ir.Assume):
             if not calculate(statement.condition, self.env, False):
                 self.run.assumed = False
@@ -139,24 +153,23 @@ class OneThread:
         """Use a register."""
         if not place.inside:
             self.run.bad.add("in-bounds")
-        self.owner(place)
+        self.owner(buffer, place)
         for b in range(place.byte, place.byte + size):
             if writes:
                 self.registers[(id(buffer), b)] = True
             elif not self.registers.get((id(buffer), b)):
                 self.run.bad.add("defined")
 
-    def owner(self, place: Place) -> None:
-        """The register must be the thread's own."""
-        mine = {
-            "laneid": self.linear % 32,
-            "warpid": self.linear // 32,
-            "wid_in_wg": self.linear // 32 % 4,
-            "wgid": self.linear // 128,
-            "tx": self.linear,
-        }
-        if any(mine[axis] != value for axis, value in place.axes.items()):
-            self.run.bad.add("owned")
+    def owner(self, buffer: ir.Buffer, place: Place) -> None:
+        """The register, or one of its copies, must be the thread's own."""
+        copies = [r for r in getattr(buffer.layout, "replica", ()) if r.axis != "m"]
+        for chosen in product(*(range(r.extent.const) for r in copies)):
+            axes = dict(place.axes)
+            for r, k in zip(copies, chosen):
+                axes[r.axis] = axes.get(r.axis, 0) + k * r.stride.const
+            if all(self.coordinates[axis] == value for axis, value in axes.items()):
+                return
+        self.run.bad.add("owned")
 
     def memory(self, buffer: ir.Buffer, place: Place, size: int, writes: bool, align: int) -> None:
         """Use memory."""
@@ -171,10 +184,7 @@ class OneThread:
         active = statement.pred is None or bool(calculate(statement.pred, self.env, False))
         if active:
             self.run.executed.add(-id(statement))
-        group = [
-            {"laneid": self.linear % 32, "warpid": self.linear // 32, "wid_in_wg": self.linear // 32 % 4}[a]
-            for a in statement.group_axes
-        ]
+        group = [self.coordinates[a] for a in statement.group_axes]
         operands = [o for o in statement.use.operands if o.name != "policy"]
         written: list[tuple[int, int]] = []
         plans: list[tuple[object, ir.View, list[Place], int]] = []
@@ -211,7 +221,7 @@ class OneThread:
                 if active and not p.inside:
                     self.run.bad.add("in-bounds")
                 if active:
-                    self.owner(p)
+                    self.owner(given.buffer, p)
                 for b in range(p.byte, p.byte + size):
                     key = (id(given.buffer), b)
                     if active and key in written:
