@@ -109,7 +109,7 @@ def stage(kernel: Kernel, module: Module, example: Counterexample) -> Stage:
 
 
 def _array(buffer: Buffer, env: Env) -> tuple[Array, PointerArgument]:
-    """Zero bytes for the whole storage of a parameter, its pointer at coordinate 0, its base at the modelled address."""
+    """Zero bytes for a parameter's whole storage, the pointer at coordinate 0, the base at the modelled address."""
     unit = element_bytes(buffer.dtype)
     low, high = (evaluate(e, env) * unit for e in buffer.layout.memory_range())
     low = min(low, 0)
@@ -133,7 +133,7 @@ def _array(buffer: Buffer, env: Env) -> tuple[Array, PointerArgument]:
     return Array(memory, start), PointerArgument(given, buffer.name, residue=(base - start) % 256)
 
 
-def _fill(found: Stage, loads: Mapping[Var, Source], env: Env, floats: Mapping[Expr, float]) -> None:
+def _fill(found: Stage, loads: Mapping[Var, Source], env: Env, floats: Mapping[Var, float]) -> None:
     """What the counterexample says was read from arrays is put where it was read."""
     for var, source in loads.items():
         load = source.load
@@ -147,7 +147,7 @@ def _fill(found: Stage, loads: Mapping[Var, Source], env: Env, floats: Mapping[E
             continue
         size = element_bytes(load.view.dtype)
         bits = float_bits(float(value), var.dtype) if is_float(var.dtype) else int(value)
-        if 0 <= byte and byte + size <= array.memory.size:
+        if byte >= 0 and byte + size <= array.memory.size:
             raw = (bits & ((1 << 8 * size) - 1)).to_bytes(size, "little")
             array.memory[byte:byte + size] = np.frombuffer(raw, np.uint8)
 
