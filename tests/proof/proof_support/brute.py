@@ -63,11 +63,17 @@ class Run:
                 if place:
                     self.soft.add("defined")  # bytes of shared memory that nobody ever writes
             elif "race-free" not in self.bad and any(
-                one != two and (writes or also) and (one[:-1] != two[:-1] or phase == other)
+                one != two and (writes or also) and not ordered(one, phase, two, other)
                 for k, (one, phase, writes) in enumerate(accesses)
                 for two, other, also in accesses[k + 1 :]
             ):
                 self.bad.add("race-free")
+
+
+def ordered(one: tuple[int, ...], phase: tuple[int, int], two: tuple[int, ...], other: tuple[int, int]) -> bool:
+    """A barrier lies between: blocks never meet, threads of a warp at every barrier, others at those of the block."""
+    which = int(one[-1] // 32 == two[-1] // 32)
+    return one[:-1] == two[:-1] and phase[which] != other[which]
 
 
 class OneThread:

@@ -159,7 +159,8 @@ def find(view: ir.View, index: list[int], env: Env) -> Place:
             dtype = step.dtype
     inside = all(0 <= i < e for i, e in zip(index, shape, strict=True))
     at, within = list(index), 0
-    for step, (before, old) in zip(reversed(view.steps), reversed(shapes), strict=True):
+    for number in reversed(range(len(view.steps))):
+        step, (before, old) = view.steps[number], shapes[number]
         if isinstance(step, ir.Sub):
             rest = iter(at)
             at = [calculate(a.start, env, True) + (next(rest) * a.step if a.keep else 0) for a in step.axes]
@@ -179,6 +180,10 @@ def find(view: ir.View, index: list[int], env: Env) -> Place:
             start = at[-1] * new_size
             at[-1], within = start // old_size, within + start % old_size
             dtype = old
+            if new_size > old_size:  # the last of the elements that make up the wide one must be there, too
+                below = ir.View(view.buffer, view.steps[:number], tuple(Poly(e, ()) for e in before), old, view.span)
+                last = [*at[:-1], at[-1] + new_size // old_size - 1]
+                inside = inside and find(below, last, env).inside
         else:
             raise NotImplementedError("relayout")
     axes = placed(view.buffer.layout, at, [e.const for e in view.buffer.shape])

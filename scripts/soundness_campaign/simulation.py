@@ -1,0 +1,65 @@
+"""The simulator's opinion: proved kernels run without a fault, counterexamples show theirs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import product
+
+import numpy as np
+
+from ptxspec.backend.emit import emit
+from ptxspec.backend.replay import replay
+from ptxspec.backend.simulate import PointerArgument, ScalarArgument, simulate
+from ptxspec.diagnostics import PtxspecError
+from ptxspec.lang import ir
+from ptxspec.lang.locate import storage_elements
+from ptxspec.proof import ProofReport
+from ptxspec.scalar.evaluate import evaluate
+from ptxspec.scalar.expr import Var
+
+
+def opinion(kernel: ir.Kernel, values: Mapping[str, range], report: ProofReport) -> dict[str, object] | None:
+    """``agrees`` and details; None where the verdict promises nothing about a run."""
+    if report.verdict == "proved":
+        for chosen in product(*values.values()):
+            found = faults(kernel, dict(zip(values, chosen, strict=True)))
+            if found:
+                return {"agrees": False, "about": "proved", "text": found[0]}
+        return {"agrees": True, "about": "proved"}
+    if report.verdict != "refuted":
+        return None
+    count: Counter[str] = Counter()
+    text = ""
+    for obligation in report.obligations:
+        if obligation.verdict == "refuted":
+            found_ = replay(kernel, obligation)
+            count[found_.status] += 1
+            if found_.status == "differs":
+                text = found_.text()[:500]
+    return {"agrees": not count["differs"], "about": "refuted", "replays": dict(count), "text": text}
+
+
+def faults(kernel: ir.Kernel, scalars: Mapping[str, int]) -> list[str]:
+    """The faults of one run, but for bytes of shared memory that nobody filled: those are no part of a proof."""
+    module = emit(kernel, "sm_90")
+    arguments: list[object] = []
+    for parameter in module.params:
+        source = parameter.source
+        if isinstance(source, ir.Buffer):
+            size = storage_elements(source).const
+            # The lowest address that the declared alignment allows: nothing rests on more.
+            residue = source.align if source.align < 256 else 0
+            arguments.append(PointerArgument(np.zeros(size, source.dtype), source.name, residue))
+        else:
+            assert isinstance(source, Var)
+            arguments.append(ScalarArgument(scalars[source.name], parameter.type))
+    named = {p: scalars[p.name] for p in kernel.params if isinstance(p, Var)}
+    grid = tuple(int(evaluate(g, named)) for g in kernel.launch.grid)
+    try:
+        result = simulate(module.ptx, module.entry, grid, kernel.launch.block, arguments,
+                          cluster=kernel.launch.cluster, dynamic_shared=module.shared_dynamic,
+                          line_map=module.line_map, stop_on_fault=False)
+    except PtxspecError as error:
+        return [str(error)[:500]]
+    return [f"{f.kind}: {f.message()}"[:500] for f in result.faults if not (f.kind == "undefined" and f.buffer == "sh")]
