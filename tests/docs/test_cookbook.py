@@ -10,6 +10,7 @@ import pytest
 
 import ptxspec
 from ptxspec import T
+from ptxspec.layout import ComposeLayout
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cookbook.md"
 SECTIONS = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
@@ -62,3 +63,13 @@ def test_what_the_text_says_of_wrong_ones() -> None:
     tail = RECIPES["Predicated tail"][0].replace(", preserve_dst=True", "").partition("\n\n\nexe = ")[0]
     kernel = next(v for v in run("no promise", tail).values() if isinstance(v, T.KernelFunction))
     assert {o.code for o in ptxspec.prove(kernel).obligations if o.verdict == "refuted"} == {"P108"}
+
+
+def test_rows_and_columns_of_the_swizzled_tile_touch_every_bank() -> None:
+    layout = run("banks", RECIPES["Transposed copy through swizzled shared memory"][0])["swizzled"]
+    assert isinstance(layout, ComposeLayout)
+    place = {(r, c): layout.apply(r, c)["m"].const for r in range(32) for c in range(32)}
+    assert sorted(place.values()) == list(range(1024))
+    assert all(place[r, c] == 32 * r + (c ^ r) for r, c in place)
+    for k in range(32):
+        assert len({place[k, c] % 32 for c in range(32)}) == len({place[r, k] % 32 for r in range(32)}) == 32
