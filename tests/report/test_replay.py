@@ -57,6 +57,24 @@ def test_refuted_corpus(file: str) -> None:
             assert one.status in ("same", "terms"), f"{kernel.__name__}: {one.text()}"
 
 
+#: Kernel, obligation, what shows, byte: blocks at the end of a large grid, a GiB of memory, floats, clusters.
+FAR = [
+    ("cluster_race", "race-free", "same", 0), ("far", "no-wrap", "terms", None), ("far", "in-bounds", "same", 32032),
+    ("big", "in-bounds", "same", 1 << 30), ("big", "race-free", "hidden", None),
+    ("float_guard", "in-bounds", "same", -4),
+]
+
+
+@pytest.mark.parametrize(("name", "obligation", "status", "byte"), FAR)
+def test_far_counterexamples(name: str, obligation: str, status: str, byte: int | None) -> None:
+    kernel, = kernels(f"{Path(__file__).parent / 'far_kernels.py'}:{name}")
+    one, = [r for r in replay_all(kernel, prove(kernel)) if r.name == obligation]
+    assert one.status == status, one.text()
+    if byte is not None:
+        assert one.fault is not None
+        assert one.fault.offset == byte
+
+
 def _random(first: int, last: int) -> Iterator[tuple[int, Counter[tuple[str, str]], str]]:
     from proof_support import generator
     for seed in range(first, last):
