@@ -83,14 +83,16 @@ def _items(
 ) -> list[Item]:
     """One claim for each guard on the way: where one thread arrives, every other one that came so far goes on."""
     items: list[Item] = []
-    if walker.threads.count == 1:
+    cluster = walker.threads.cluster
+    blocks = unit == "cluster" and cluster != (1, 1, 1)  # threads of several blocks meet
+    if walker.threads.count == 1 and not blocks:
         return items
     for depth, (node, taken) in enumerate(path):
         in_step = tuple(n for n, _ in path[:depth] if isinstance(n, Loop))
         statement = node.statement
         more: list[Fact] = []
         if isinstance(node, Loop):
-            twin = Twin(walker.threads, loads, in_step, True)
+            twin = Twin(walker.threads, loads, in_step, not blocks)
             assert isinstance(statement, ir.For)
             if all(twin.uniform(e) for e in (statement.start, statement.stop, statement.step)):
                 continue
@@ -112,13 +114,18 @@ def _items(
             more.append(Fact(f"iteration of {statement.var.name}", "", here, statement.span, "thread"))
             mine: Expr = formula.lt(reached, statement.stop)
         else:
-            twin = Twin(walker.threads, loads, in_step, True)
+            twin = Twin(walker.threads, loads, in_step, not blocks)
             assert isinstance(statement, ir.If)
             if twin.uniform(statement.condition):
                 continue
             mine = statement.condition if taken else formula.negate(statement.condition)
         other = twin.rename(mine)
-        more.append(twin.differ(ordered=False))
+        if blocks:
+            for k, var in enumerate(walker.threads.ctaid):
+                mine_k, other_k = ix.floordiv(var, cluster[k]), ix.floordiv(twin.rename(var), cluster[k])
+                more.append(Fact("one cluster", "", formula.eq(mine_k, other_k), None, "thread"))
+        else:
+            more.append(twin.differ(ordered=False))
         size = UNITS[unit]
         if size is not None:
             group = ix.floordiv(walker.threads.linear(), size)

@@ -13,13 +13,14 @@ from ptxspec.proof import cache, explain, remedy
 from ptxspec.proof.codes import code_of
 from ptxspec.proof.defined import Defined
 from ptxspec.proof.facts import Context, Fact
-from ptxspec.proof.goals import Draft, Item, local_drafts
+from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.limits import limit_drafts
 from ptxspec.proof.premises import premises_of
 from ptxspec.proof.registers import disjoint_draft
 from ptxspec.proof.report import VERDICTS, Obligation, ProofReport
 from ptxspec.proof.shared import shared_drafts
 from ptxspec.proof.solver import RESOURCE_LIMIT, Answer, Session
+from ptxspec.proof.statements import local_drafts
 from ptxspec.proof.threads import concurrent_drafts
 from ptxspec.proof.tree import steps
 from ptxspec.proof.twin import sources
@@ -71,6 +72,7 @@ def prove(
         premises_of(kernel, walker),
         (time.perf_counter() - started) * 1e3,
         dict(session.statistics),
+        kernel.notes,
     )
 
 

@@ -254,18 +254,16 @@ def blame(draft: Draft, item: Item, env: Env) -> str:
             )
         return _blamed_term(about.byte, about.to, unit, env)
     if isinstance(about, Bound):
-        worst: tuple[int, str] | None = None
+        worst: tuple[int, str] = (abs(about.index.const), f"the offset {about.index.const}")
         for monomial, coefficient in about.index.terms:
             amount = coefficient
             for part in monomial:
                 amount *= _try(part, env) or 0
             text = " * ".join(show(p, 10) for p in monomial)
-            if worst is None or abs(amount) > worst[0]:
-                worst = (
-                    abs(amount),
-                    f"`{text}`" + (f" times {coefficient}" if coefficient != 1 else "") + f" gives {amount}",
-                )
-        return worst[1] if worst is not None and len(about.index.terms) + bool(about.index.const) > 1 else ""
+            if abs(amount) > worst[0]:
+                times = f" times {coefficient}" if coefficient != 1 else ""
+                worst = (abs(amount), f"`{text}`{times} gives {amount}")
+        return worst[1] if worst[0] and len(about.index.terms) + bool(about.index.const) > 1 else ""
     return ""
 
 

@@ -8,11 +8,10 @@ from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
 from ptxspec.lang.locate import storage
 from ptxspec.proof import formula
-from ptxspec.proof.facts import Context, divisions, typed_nodes
-from ptxspec.proof.interval import interval
-from ptxspec.proof.tree import Access, Branch, Loop, Node, Registers, Step, Threads
+from ptxspec.proof.facts import Context
+from ptxspec.proof.tree import Access, Registers, Step, Threads
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BITS, INDEX, Const, Expr, Op, Poly, Var, int_range
+from ptxspec.scalar.expr import BITS, INDEX, Const, Expr, Op, Poly, Var
 
 #: Spaces an opcode may spell, and the storage each of them reaches. The generic space reaches all three.
 SPACES = {
@@ -23,6 +22,9 @@ SPACES = {
     "local": ("local",),
     "generic": ("global", "shared", "local"),
 }
+
+#: Copies of an element on one hardware axis that are told apart.
+MAX_COPIES = 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -112,36 +114,6 @@ class Simple:
 
     text: str
     help: str = ""
-
-
-def local_drafts(nodes: tuple[Node, ...], threads: Threads, bases: dict[ir.Buffer, Var]) -> list[Draft]:
-    """The obligations of each statement by itself, in program order."""
-    drafts: list[Draft] = []
-    for node in nodes:
-        if isinstance(node, Step):
-            drafts.extend(step_drafts(node, threads, bases))
-        elif isinstance(node, Branch):
-            drafts.extend(local_drafts(node.then, threads, bases))
-            drafts.extend(local_drafts(node.orelse, threads, bases))
-        elif isinstance(node, Loop):
-            drafts.extend(loop_drafts(node))
-            drafts.extend(local_drafts(node.body, threads, bases))
-    return drafts
-
-
-def step_drafts(step: Step, threads: Threads, bases: dict[ir.Buffer, Var]) -> list[Draft]:
-    """The obligations of one statement."""
-    drafts: list[Draft] = []
-    wrap = wrap_draft(step)
-    if wrap is not None:
-        drafts.append(wrap)
-    for access in step.memory:
-        drafts.extend(memory_drafts(access, bases))
-    for registers in step.registers:
-        drafts.extend(register_drafts(registers, threads))
-    if isinstance(step.statement, ir.Apply):
-        drafts.extend(other_drafts(step.statement, step))
-    return drafts
 
 
 def memory_drafts(access: Access, bases: dict[ir.Buffer, Var]) -> list[Draft]:
@@ -272,82 +244,19 @@ def register_drafts(registers: Registers, threads: Threads) -> list[Draft]:
                 )
             )
         else:
-            owned.items.append(Item(formula.eq(owner, issuer), registers.context, Owner(axis, owner, issuer)))
+            claim = formula.disj([formula.eq(copy, issuer) for copy in copies(axis, owner, registers.replicas)])
+            owned.items.append(Item(claim, registers.context, Owner(axis, owner, issuer)))
     drafts.append(owned)
     return drafts
 
 
-def wrap_draft(step: Step) -> Draft | None:
-    """no-wrap of the user's arithmetic that feeds an index, and divisors and shift amounts in range."""
-    items: list[Item] = []
-    seen: set[Expr] = set()
-    for expr in step.typed:
-        items.extend(wrap_items(expr, step.outside, seen))
-        items.extend(division_items(expr, step.outside))
-    if not items and not any(typed_nodes(e) for e in step.typed):
-        return None
-    return Draft(
-        "no-wrap", step.statement.span, "index arithmetic", items, statement=step.statement, context=step.outside
-    )
-
-
-def wrap_items(expr: Expr, context: Context, seen: set[Expr]) -> list[Item]:
-    """Every typed operation whose exact value is used stays in its type."""
-    items: list[Item] = []
-    for node in typed_nodes(expr):
-        if node in seen:
-            continue
-        seen.add(node)
-        low, high = int_range(node.dtype)
-        value = ix.index(node)
-        lo, hi = ix.bounds(value)
-        if lo is not None and hi is not None and low <= lo and hi <= high:
-            continue
-        for claim in (formula.le(low, value), formula.le(value, high)):
-            if not (isinstance(claim, Const) and claim.value):
-                items.append(Item(claim, context, Wrap(node, value), where=node.span))
-    return items
-
-
-def division_items(expr: Expr, context: Context) -> list[Item]:
-    """Divisors that are not plain constants differ from zero; shift amounts are inside the width."""
-    items: list[Item] = []
-    for node in divisions(expr):
-        right = node.args[1]
-        if node.name in ("shl", "shr"):
-            width = BITS.get(node.dtype, 64)
-            claim = formula.within(right, 0, width - 1)
-            items.append(
-                Item(
-                    claim,
-                    context,
-                    Positive(right, f"the shift amount must lie in 0 to {width - 1}", node),
-                    where=node.span,
-                )
-            )
-        else:
-            claim = formula.negate(formula.eq(right, 0))
-            items.append(Item(claim, context, Positive(right, "the divisor must not be zero", node), where=node.span))
-    return items
-
-
-def loop_drafts(loop: Loop) -> list[Draft]:
-    """A runtime step must move forward, and bounds that the loop variable's declared range rests on must not wrap."""
-    statement = loop.statement
-    var, step = statement.var, statement.step
-    draft = Draft("no-wrap", statement.span, f"loop over {var.name}", statement=statement, context=loop.context)
-    if not isinstance(step, Const):
-        claim = Op("gt", (step, Const(0, step.dtype)), "bool")
-        draft.items.append(Item(claim, loop.context, Positive(step, "the step of a loop must be positive", step)))
-    low, high = interval(statement.start, {}, {})[0], interval(statement.stop, {}, {})[1]
-    relied: list[Expr] = []
-    if var.lo is not None and (low is None or low < var.lo):
-        relied.append(statement.start)
-    if var.hi is not None and (high is None or high - 1 > var.hi):
-        relied.append(statement.stop)
-    for expr in relied:
-        draft.items.extend(wrap_items(expr, loop.context, set()))
-    return [draft] if draft.items else []
+def copies(axis: str, owner: Poly, replicas: tuple[ir.Replica, ...]) -> list[Poly]:
+    """The places on a hardware axis that hold a copy of an element; only the first where their number is not known."""
+    places = [owner]
+    for replica in replicas:
+        if replica.axis == axis and replica.extent.is_const and replica.extent.const * len(places) <= MAX_COPIES:
+            places = [ix.add(p, ix.scale(replica.stride, k)) for p in places for k in range(replica.extent.const)]
+    return places
 
 
 def other_drafts(apply: ir.Apply, step: Step) -> list[Draft]:

@@ -157,6 +157,11 @@ class Remedies:
         if not any(v.role in ("word", "repeat", "group") for v in names) and about.index.terms:
             guard = high if low_holds else both
             if self._holds(item.claim, item.context, guard):
+                top = ix.bounds(about.index)[1]
+                if about.index.const > 0 and (top is None or top >= 1 << 31):
+                    # The sum itself could wrap in the guard: the constant goes to the other side.
+                    index = show(ix.sub(about.index, about.index.const))
+                    extent = show(ix.sub(about.extent, about.index.const))
                 text = f"{index} < {extent}" if low_holds else f"{index} >= 0 and {index} < {extent}"
                 pred = f", or give `pred={text}`" if isinstance(draft.statement, ir.Apply) and low_holds else ""
                 found.append(f"guard it with `if {text}:`{pred}: then it is proved")

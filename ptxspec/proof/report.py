@@ -123,7 +123,8 @@ class Premises:
 
 @dataclass(frozen=True, slots=True)
 class ProofReport:
-    """All obligations of one kernel, in program order. ``verdict`` is the worst of them."""
+    """All obligations of one kernel, in program order. ``verdict`` is the worst of them; ``notes`` tell of choices
+    made while the kernel was read (widths of tile accesses, barriers)."""
 
     kernel: str
     sm: str
@@ -132,6 +133,7 @@ class ProofReport:
     premises: Premises
     ms: float
     statistics: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -175,6 +177,7 @@ class ProofReport:
         lines = [f"{self.kernel}: {self.verdict} ({len(self.obligations)} obligations, {self.ms:.1f} ms)"]
         for code, name, verdict, line, subject, ms in self.rows():
             lines.append(f"  {code} {name:<12} {verdict:<8} line {line:>4}  {ms:7.2f} ms  {subject}")
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 
     def __str__(self) -> str:

@@ -118,7 +118,7 @@ class Access:
 class Registers:
     """One register operand: ``slots`` (byte offsets in the thread's own storage) of the words of one atom.
 
-    ``kind`` is read or write; ``axes`` give the owner of each word by hardware axis, ``expected`` the issuing thread.
+    ``kind`` is read or write; ``axes`` give the owner of each word by hardware axis, ``replicas`` its further copies.
     """
 
     view: ir.View
@@ -133,6 +133,7 @@ class Registers:
     operand: int
     span: Span
     what: str
+    replicas: tuple[ir.Replica, ...] = ()
 
     @property
     def buffer(self) -> ir.Buffer:

@@ -182,6 +182,7 @@ class Walker:
                     0,
                     statement.span,
                     what,
+                    place.replicas,
                 ),
             )
         else:
@@ -266,7 +267,21 @@ class Walker:
                     ("read",) if operand.role == "in" else ("read", "write") if operand.role == "inout" else ("write",)
                 ):
                     registers.append(
-                        Registers(given, kind, slots, width, names, axes, checks, context, apply, number, span, what)
+                        Registers(
+                            given,
+                            kind,
+                            slots,
+                            width,
+                            names,
+                            axes,
+                            checks,
+                            context,
+                            apply,
+                            number,
+                            span,
+                            what,
+                            places[0].replicas,
+                        )
                     )
         return Step(apply, context, outside, tuple(reads + writes), tuple(registers), tuple(typed))
 

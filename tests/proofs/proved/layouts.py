@@ -1,7 +1,7 @@
 """Layouts and index arithmetic that are right although they look odd."""
 
 from ptxspec import T
-from ptxspec.layout import ComposeLayout, S, TileLayout, laneid
+from ptxspec.layout import ComposeLayout, R, S, TileLayout, laneid
 
 
 @T.function
@@ -98,3 +98,12 @@ def huge_grid(A: T.Tensor((1 << 30, 4), "float32", align=16)):
 def wide_index(A: T.Tensor((1 << 32,), "float32")):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=1 << 30, block=1))
     A[T.int64(T.cuda.block_idx("x")) * 4] = 0.0
+
+
+@T.function
+def a_copy_for_every_eight_lanes(A: T.Tensor((32, 4), "float32", align=16), B: T.Tensor((32, 4), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+    tid = T.cuda.thread_idx("x")
+    q = T.alloc_local((8, 4), "float32", layout=TileLayout(S[(8, 4) : (1 @ laneid, 1)] + R[4 : 8 @ laneid]))
+    T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], q.sub[tid % 8, :], A.sub[tid, :])
+    T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[tid, :], q.sub[tid % 8, :])

@@ -5,6 +5,7 @@ from ptxspec.layout import S, TileLayout
 
 M = T.dim("M")
 LD = T.dim("LD")
+N = T.dim("N")
 
 EXPECT = {
     "next_row": ("P103", "thread 63", "64", "guard it with `if tid + 1 < 64:`"),
@@ -25,6 +26,7 @@ EXPECT = {
     "half_of_a_guard": ("P103",),
     "step_backwards": ("P109", "step"),
     "zero_divisor": ("P109", "n = 0"),
+    "next_of_many": ("P103", "the offset 1", "< N - 1"),
     "too_much_shared": ("P111", "16777216"),
     "wrong_space": ("P104", "shared"),
 }
@@ -182,3 +184,11 @@ def wrong_space(A: T.Tensor((64, 4), "float32", align=16)):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
     r = T.alloc_local((4,), "float32")
     T.cuda.tile.apply(T.ptx["ld.shared.v4.b32"], r, A.sub[T.cuda.thread_idx("x"), :])
+
+
+@T.function
+def next_of_many(A: T.Tensor((N,), "float32"), B: T.Tensor((N,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=(N + 63) // 64, block=64))
+    row = T.cuda.block_idx("x") * 64 + T.cuda.thread_idx("x")
+    if row < N:
+        B[row] = A[row + 1]

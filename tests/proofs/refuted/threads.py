@@ -15,6 +15,7 @@ EXPECT = {
     "barrier_in_uneven_loop": ("P110", "the loop over i"),
     "shared_never_written": ("P108", "never written"),
     "shared_written_too_late": ("P108", "only written after it"),
+    "half_a_cluster": ("P110", "block 1"),
     "strides_that_meet": ("P107", "thread 64", "block 63"),
     "column_never_written": ("P108", "no write before it touches these bytes"),
     "never_written": ("P108", "without having been written"),
@@ -203,3 +204,10 @@ def column_never_written(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "floa
     s[tid, 2] = A[tid]
     T.cuda.cta_sync()
     B[tid] = s[63 - tid, 3]
+
+
+@T.function
+def half_a_cluster(A: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=4, block=32, cluster=2))
+    if T.cuda.block_idx("x") % 2 == 0:
+        T.cuda.cluster_sync()
