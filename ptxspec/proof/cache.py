@@ -16,7 +16,7 @@ from ptxspec.proof.facts import Fact
 from ptxspec.scalar.expr import Const, Expr, Op, Poly, Var
 
 #: Raised whenever the meaning of an encoding changes, so that older answers are forgotten.
-ENCODING = 1
+ENCODING = 2
 
 
 class Cache:
