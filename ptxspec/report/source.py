@@ -101,8 +101,10 @@ def _line(file: str, number: int, obligations: tuple[Obligation, ...]) -> Line:
     text = linecache.getline(file, number).rstrip("\n")
     mine = [o for o in obligations if o.where.line == number and o.where.file == file]
     verdict = next((v for v in VERDICTS if any(o.verdict == v for o in mine)), "")
-    marks = sorted({(o.where.column - 1, o.where.end_column - 1, o.verdict) for o in mine
-                    if o.verdict != "proved" and o.where.end_column > o.where.column})
+    spans = {(o.where.column - 1, o.where.end_column - 1, o.verdict) for o in mine
+             if o.verdict != "proved" and o.where.end_column > o.where.column}
+    # Where one failing part holds another, the inner one says more.
+    marks = sorted(a for a in spans if not any(b != a and a[0] <= b[0] and b[1] <= a[1] for b in spans))
     pieces: list[Piece] = []
     at = 0
     for low, high, failed in marks:
