@@ -31,6 +31,7 @@ class Run:
         launch = self.kernel.launch
         roles = {v.role: v for v in self.kernel.hardware}
         grid = [calculate(g, self.scalars, False) for g in launch.grid]
+        met: dict[tuple[object, ...], list[list[int]]] = {}
         for block in product(*(range(g) for g in grid)):
             logs = []
             for z, y, x in product(*(range(b) for b in reversed(launch.block))):
@@ -47,6 +48,13 @@ class Run:
                 self.bad.add("convergent")
             if any(one.warp_barriers != logs[k // 32 * 32].warp_barriers for k, one in enumerate(logs)):
                 self.bad.add("convergent")
+            cluster = tuple(b // s for b, s in zip(block, launch.cluster))
+            for one in logs:
+                for scope, unit in (("warp", (block, one.linear // 32)), ("warpgroup", (block, one.linear // 128)),
+                                    ("cta", (block,)), ("cluster", cluster)):
+                    met.setdefault((scope, unit), []).append(one.met.get(scope, []))
+        if any(log != logs[0] for logs in met.values() for log in logs):
+            self.bad.add("convergent")
         self._races()
 
     def touch(self, thread: OneThread, buffer: ir.Buffer, byte: int, size: int, writes: bool) -> None:
@@ -83,6 +91,7 @@ class OneThread:
         self.run, self.env, self.linear, self.block = run, env, linear, block
         self.barriers: list[int] = []        # met by the whole block
         self.warp_barriers: list[int] = []   # those, and the ones of the warp
+        self.met: dict[str, list[int]] = {}  # collective instructions by scope
         size = run.kernel.launch.cluster
         self.coordinates = {
             "laneid": linear % 32,
@@ -187,6 +196,8 @@ class OneThread:
 
     def apply(self, statement: ir.Apply) -> None:
         """An instruction, once for each repeat."""
+        if statement.scope != "thread":
+            self.met.setdefault(statement.scope, []).append(id(statement))
         active = statement.pred is None or bool(calculate(statement.pred, self.env, False))
         if active:
             self.run.executed.add(-id(statement))
