@@ -47,6 +47,8 @@ class Tracer:
         self.argument_text = ""
         self._names: set[str] = set()
         self._pending: list[Pending] = []
+        self.notes: list[str] = []   # what a reader of the report wants to know of choices made here
+        self.finishers: list[Callable[[ir.Kernel], ir.Kernel]] = []   # last changes to the finished kernel
 
     # --- work that waits for the next statement
 
@@ -175,8 +177,11 @@ class Tracer:
         if self.launch is None:
             refuse("K217", f"kernel {self.name} never calls T.device_entry(...)", self.span,
                    help="make T.device_entry(launch=T.cuda.LaunchConfig(grid=..., block=...)) the first statement")
-        return ir.Kernel(self.name, tuple(self.params), tuple(self.dims), tuple(self.hardware.values()), self.launch,
-                         tuple(self.buffers), tuple(self.blocks[0]), self.span, self.file)
+        kernel = ir.Kernel(self.name, tuple(self.params), tuple(self.dims), tuple(self.hardware.values()), self.launch,
+                           tuple(self.buffers), tuple(self.blocks[0]), self.span, self.file, tuple(self.notes))
+        for change in self.finishers:
+            kernel = change(kernel)
+        return kernel
 
 
 F = TypeVar("F", bound=Callable[..., object])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ptxspec.lang import ir
 from ptxspec.lang.declare import alloc_shared
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.tensor import TensorView
@@ -11,6 +10,7 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import is_float
 from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
+from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region, make_offset
 from ptxspec.tiles.tile import RegisterTile
@@ -48,10 +48,10 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
         return tile
     shared = alloc_shared(extents, array.dtype, align=16)
     if len(tracer.blocks) > 1:
-        tracer.emit(ir.Barrier("cta", tracer.place()))     # an earlier trip may still be reading
+        insert(tracer, "before the tile is filled again, for readers of an earlier trip")
     inner = inside_of(shared, tracer)
     move.copy(tracer, region, inner, tracer.threads)
-    tracer.emit(ir.Barrier("cta", tracer.place()))
+    insert(tracer, "after the tile is filled, before other threads read it")
     return shared
 
 
@@ -68,6 +68,7 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
         tape.store(t.tracer, region, t, clears=True)
         return
     if isinstance(t, TensorView):
+        insert(tracer, "before the shared tile is stored, for threads that changed elements of it")
         inner = inside_of(t, tracer)
         move.copy(tracer, inner, region, tracer.threads)
         return
@@ -124,6 +125,7 @@ def spread(t: RegisterTile | TensorView, tracer: Tracer) -> tuple[Plan, TensorVi
     """The tile in registers: its own, or what is read from shared memory now."""
     if isinstance(t, RegisterTile):
         return t.plan, t.cells()
+    insert(tracer, "before the shared tile is read, for threads that changed elements of it")
     inner = inside_of(t, tracer)
     plan = Plan(inner.shape, inner.main_axis(), inner.natural(inner.main_axis()), tracer.threads)
     return plan, move.load(tracer, inner, plan, "tile")

@@ -15,6 +15,7 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range, is_float
 from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
+from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.calls import array_of, extents_of, inside_of, spread
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region, make_offset
@@ -91,9 +92,9 @@ def tile_load_indexed(a: TensorView, indices: RegisterTile | TensorView, shape: 
         return RegisterTile(tracer, extents, array.dtype, plan, cells)
     shared = alloc_shared(extents, array.dtype, align=16)
     if len(tracer.blocks) > 1:
-        tracer.emit(ir.Barrier("cta", tracer.place()))     # an earlier trip may still be reading
+        insert(tracer, "before the tile is filled again, for readers of an earlier trip")
     move.store(tracer, inside_of(shared, tracer), plan, cells)
-    tracer.emit(ir.Barrier("cta", tracer.place()))
+    insert(tracer, "after the tile is filled, before other threads read it")
     return shared
 
 

@@ -13,6 +13,7 @@ from ptxspec.tiles.access import LD, ST, Verb, opcode, unit
 from ptxspec.tiles.build import both, either, into, issue, loop, registers, when
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
+from ptxspec.tiles.widths import note, obstacle, wish
 
 
 def each(tracer: Tracer, plan: Plan, body: Callable[[Expr, tuple[Expr, ...]], None], *, unroll: bool) -> None:
@@ -144,6 +145,8 @@ def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Te
     if region.empty and region.checked:
         return
     region, plan = _simplest(region, plan)
+    width = min(plan.words, region.words(plan.axis), verb.limit(region.array))
+    note(tracer, verb, region, plan.axis, width, f"a tile of this shape is owned by {plan.words} neighbours a thread")
     if _sure(whole):
         interior(tracer, verb, region, plan, cells)
         return
@@ -182,6 +185,9 @@ def copy(tracer: Tracer, source: Region, target: Region, threads: int) -> None:
     shared_axis = axis if axis is not None and axis == target.unit_axis() else len(source.shape) - 1
     words = min(source.words(shared_axis), target.words(shared_axis))
     plan = Plan(source.shape, shared_axis, words, threads)
+    for verb, region, far in ((LD, source, target), (ST, target, source)):
+        why = obstacle(far, shared_axis, wish(far, shared_axis))
+        note(tracer, verb, region, shared_axis, words, f"the other end is no wider: {why}")
     if source.empty or target.empty:
         store(tracer, target, plan, load(tracer, source, plan, "tile"))
         return

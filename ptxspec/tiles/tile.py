@@ -15,6 +15,7 @@ from ptxspec.layout import TileLayout
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr, Var, int_range, is_integer
 from ptxspec.tiles import move
+from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.build import loop, registers
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
@@ -125,10 +126,10 @@ class RegisterTile:
             cells = self.cells()
             shared = alloc_shared(self.shape, self.dtype, align=16)
             if len(tracer.blocks) > 1:
-                tracer.emit(ir.Barrier("cta", tracer.place()))     # an earlier trip may still be reading
+                insert(tracer, "before the tile is filled again, for readers of an earlier trip")
             whole = Region(tracer, shared, self.shape, (typed.literal(0, "int32"),) * len(self.shape), False)
             move.store(tracer, whole, self.plan, cells)
-            tracer.emit(ir.Barrier("cta", tracer.place()))
+            insert(tracer, "after the tile is filled, before other threads read it")
             self._seen = tracer.blocks[-1], shared
         return self._seen[1]
 

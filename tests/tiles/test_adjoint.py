@@ -89,7 +89,7 @@ def test_atomic_addition_keeps_the_gradient_and_passes_it_on() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
 def test_load_and_store_rules(dtype) -> None:
-    """Full load: 1 everywhere; at an offset: 0 before it; what was stored is cleared; gradients add to what is there."""
+    """Full load: 1 everywhere; at an offset: 0 before it; what was stored is cleared; gradients add up."""
     kind = np.dtype(dtype)
 
     @T.function

@@ -1,0 +1,112 @@
+"""What the report says of tile operations: widths, what would widen them, and why each barrier stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_tiles import wide
+
+import ptxspec
+from ptxspec import T
+
+
+def copy(shape, tile, dtype="float32", align=16, storage="register", assume=None, far=None):
+    """Blocks of ``tile`` at a runtime column offset."""
+    @T.function
+    def kernel(A: T.Tensor(shape, dtype, align=align), B: T.Tensor(far or shape, dtype, align=16), q: T.int32):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=(2, 2), block=64))
+        if assume is not None:
+            T.assume(q % assume == 0)
+        i, j = T.cuda.block_idx("y") * tile[0], T.cuda.block_idx("x") * tile[1]
+        t = T.tile_load(A, shape=tile, offset=(i, j + T.int64(q)), storage=storage)
+        T.tile_store(B, t * 2.0 if storage == "register" else t, offset=(i, j))
+
+    return kernel
+
+
+def of(kernel, name: str) -> str:
+    """The note on one array."""
+    return next(n for n in kernel.kernel().notes if f"`{name}` goes by" in n)
+
+
+@pytest.mark.parametrize(("kernel", "said"), [
+    (copy((64, 64), (16, 16)), "wider needs an offset along axis 1 that is a multiple of 4: "
+                               "T.assume((int64(blockIdx.x * 16) + int64(q)) % 4 == 0)"),
+    (copy((64, 66), (16, 16), assume=4), "wider needs a pitch along axis 0 that is a multiple of 16 bytes, not 264"),
+    (copy((64, 64), (16, 15)), "wider needs a tile extent along axis 1 that is a multiple of 2, not 15"),
+    (copy((64, 64), (16, 16), align=4, assume=4), "wider needs the base of `A` at a multiple of 16 bytes: align=16"),
+    (copy((64, 64), (16, 16), assume=4), "the widest there is"),
+])
+def test_each_access_says_what_would_make_it_wider(kernel, said) -> None:
+    assert said in of(kernel, "A")
+    report = ptxspec.prove(kernel)
+    assert of(kernel, "A") in report.notes
+    assert of(kernel, "A") in report.text()
+
+
+def test_the_assumption_that_is_asked_for_does_it() -> None:
+    before, after = copy((64, 64), (16, 16)), copy((64, 64), (16, 16), assume=4)
+    assert "ld.global.b32, 4 bytes" in of(before, "A")
+    assert "ld.global.v4.b32, 16 bytes" in of(after, "A")
+    exe = ptxspec.compile(after, target="sm_90")
+    assert wide(exe.ptx)["ld.global.v4.b32"] >= 1
+    a, b = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((64, 64), np.float32)
+    exe(a, b, 8)
+    np.testing.assert_array_equal(b[:32, :32], 2 * a[:32, 8:40])
+    with pytest.raises(ptxspec.PtxspecError):
+        exe(a, b, 7)        # the assumption is checked at launch
+
+
+def test_a_copy_names_the_end_that_narrows_it() -> None:
+    kernel = copy((64, 64), (16, 16), assume=4, far=(64, 66))
+
+    @T.function
+    def fused(A: T.Tensor((64, 64), "float32", align=16), B: T.Tensor((64, 66), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        T.tile_store(B, T.tile_load(A, shape=(16, 16)))
+
+    assert "16 bytes an access" in of(kernel, "A")
+    assert "8 bytes an access" in of(fused, "A")
+    assert "the other end is no wider: wider needs a pitch along axis 0 that is a multiple of 16" in of(fused, "A")
+
+
+@T.function
+def through(A: T.Tensor((64, 64), "float32", align=16), B: T.Tensor((64, 64), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    T.tile_store(B, T.tile_load(A, shape=(64, 64), storage="shared"))
+
+
+@T.function
+def turned(A: T.Tensor((64, 64), "float32", align=16), B: T.Tensor((64, 64), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    for k in range(8):
+        t = T.tile_load(A, shape=(8, 64), offset=(8 * k, 0), storage="shared")
+        x = T.cuda.thread_idx("x")
+        for m in range(8):
+            B[8 * k + m, x] = t[m, 63 - x]
+
+
+@T.function
+def changed(A: T.Tensor((64, 64), "float32", align=16), B: T.Tensor((64, 64), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    t = T.tile_load(A, shape=(64, 64), storage="shared")
+    x = T.cuda.thread_idx("x")
+    for m in range(64):
+        t[m, 63 - x] = 1.0
+    T.tile_store(B, t)
+
+
+@pytest.mark.parametrize(("kernel", "count", "reasons"), [
+    (through, 0, ()), (turned, 2, ("filled again", "after the tile is filled")),
+    (changed, 2, ("after the tile is filled", "before the shared tile is stored"))])
+def test_barriers_stand_only_where_something_would_race(kernel, count, reasons) -> None:
+    exe = ptxspec.compile(kernel, target="sm_90")
+    assert exe.ptx.count("bar.sync") == count
+    standing = [n for n in kernel.kernel().notes if ": a barrier" in n]
+    assert len(standing) == count
+    for reason in reasons:
+        assert any(reason in n and "without it, " in n for n in standing)
+    a, b = np.arange(4096, dtype=np.float32).reshape(64, 64), np.zeros((64, 64), np.float32)
+    exe(a, b)
+    expected = {through: a, turned: a[:, ::-1], changed: np.ones_like(a)}[kernel]
+    np.testing.assert_array_equal(b, expected)
