@@ -144,7 +144,9 @@ def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
         return Replay(*head, "not run", expected, said, error.diagnostics[0].message)
     lines = _lines_of(kernel, obligation, access, example)
     fault, reason = _match(obligation, example, expected, faults, lines, staged, access)
-    unseen = _unseen(kernel, obligation) if fault is None and expected == "undefined" and not faults else ""
+    unseen = ""
+    if fault is None and not faults:
+        unseen = _unseen(kernel, obligation) if expected == "undefined" else _not_waiting(obligation)
     if unseen:
         return Replay(*head, "terms", expected, said, unseen, terms=_terms(obligation, kernel, sm))
     if fault is not None:
@@ -160,6 +162,17 @@ def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
 def _without_promises(ptx: str) -> str:
     """The text without the alignments that pointer parameters promise: a counterexample may be about just these."""
     return re.sub(r"(\.param [^,\n]*\.ptr [^,\n]*\.align )\d+", r"\g<1>1", ptx)
+
+
+def _not_waiting(obligation: Obligation) -> str:
+    """Why threads that do not arrive may show no fault; empty where they have to."""
+    if obligation.name != "convergent":
+        return ""
+    if obligation.subject.startswith("cluster"):
+        return "threads that have ended count as arrived at the barrier of a cluster, so nobody waits for ever"
+    if not obligation.subject.endswith("barrier"):
+        return "the instruction itself waits for nobody: the threads that are missing just do not do their part"
+    return ""
 
 
 def _unseen(kernel: Kernel, obligation: Obligation) -> str:
