@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from gpu import cases as planning
-from gpu.conformance import CHUNK, conformance, differences, inputs
+from gpu.conformance import CHUNK, conformance, differences, explained, inputs, page, summary
 from gpu.module import simulated, text
 
 
@@ -57,6 +57,36 @@ def test_a_difference_is_seen(some_cases):
     changed[64 * 64 + 5] ^= 1
     outcomes = [verdict["outcome"] for verdict in differences(part, out, changed)]
     assert outcomes == ["agrees", "differs", "agrees"]
+
+
+@pytest.mark.parametrize(("opcode", "what", "finding"), [
+    ("ld.v2.b32", "global, into .b128", "narrow-load-into-b128"),
+    ("ld.global.s32", "into .b128, predicated", "narrow-load-into-b128"),
+    ("st.v2.f32", "global, from .b64", "f32-lanes-from-b64"),
+    ("st.shared.f32", "from .b64, predicated", "f32-from-b64"),
+    ("ld.global.b32", "into .b128", ""),
+    ("ld.v2.b32", "global, into .b64", ""),
+    ("st.v2.b32", "global, from .b64", ""),
+    ("mov.b64", "copy", ""),
+])
+def test_only_known_wrong_code_explains_a_difference(opcode, what, finding):
+    assert explained({"opcode": opcode, "what": what, "outcome": "differs"}) == finding
+    assert explained({"opcode": opcode, "what": what, "outcome": "failed"}) == ""
+
+
+def test_explained_cases_are_counted_apart_from_exceptions():
+    verdicts = [
+        {"opcode": "ld.v2.b32", "what": "global, into .b128", "outcome": "differs", "where": "there"},
+        {"opcode": "ld.v2.b32", "what": "global, into .b64", "outcome": "differs", "where": "here"},
+        {"opcode": "ld.b32", "what": "global, into .b32", "outcome": "agrees"},
+    ]
+    result = summary(verdicts, [], {"ld": 2}, 5, simulate_only=True)
+    assert result["mnemonics"]["ld"]["cases explained"] == {"narrow-load-into-b128": 1}
+    assert [v["where"] for v in result["exceptions"]] == ["here"]
+    text_ = page(result)
+    assert "- `narrow-load-into-b128`: 1" in text_
+    assert "into .b64): differs; here" in text_
+    assert "into .b128)" not in text_
 
 
 @pytest.mark.gpu

@@ -130,6 +130,8 @@ class OneThread:
             self.warp_barriers.append(id(statement))
             if statement.kind != "warp":
                 self.barriers.append(id(statement))
+            if statement.kind == "cluster":
+                self.met.setdefault("cluster", []).append(id(statement))
         elif isinstance(statement, ir.Assume):
             if not calculate(statement.condition, self.env, False):
                 self.run.assumed = False
