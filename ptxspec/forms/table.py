@@ -81,7 +81,8 @@ class ToleranceTable(NamedTuple):
 
 
 class RemarkTable(NamedTuple):
-    """A finding as a reader sees it; ``about``: operand rules that it concerns, empty for spellings."""
+    """A finding as a reader sees it; ``about``: operand rules that it concerns, empty for spellings. ``outcome``: what
+    the assembler does (``wrong-code``: it takes the line and generates code that computes something else)."""
 
     id: str
     about: tuple[str, ...]

@@ -10,6 +10,7 @@ from collections.abc import Hashable
 
 from ptxspec.diagnostics import Note, Severity
 from ptxspec.forms import FormVerdict, OperandUse, Outcome, check, registry, uses
+from ptxspec.forms.defects import wrong_code
 from ptxspec.ptx.lint_target import Chosen
 from ptxspec.ptx.module import TYPE_BITS, Instruction
 from ptxspec.ptx.operand import (
@@ -162,6 +163,8 @@ class Judge:
             found = generic if generic is not None else [_count(mnemonic, opcode.forms, len(operands))]
         else:
             found = []
+        if not found and opcode.shape is not None:
+            found = _wrong_code(mnemonic, opcode.shape, operands, context)
         found += _special_floors(operands, context)
         return found
 
@@ -169,6 +172,19 @@ class Judge:
 def _count(mnemonic: str, forms: tuple[tuple[OperandUse, ...], ...], written: int) -> Problem:
     wanted = " or ".join(str(n) for n in sorted({len(uses) for uses in forms}))
     return Problem("L200", f"'{mnemonic}' takes {wanted} operands, {written} are written")
+
+
+def _wrong_code(mnemonic: str, shape: Shape, operands: tuple[Operand, ...], context: Context) -> list[Problem]:
+    """Registers that the assembler takes and then makes wrong code for."""
+    place = 1 if mnemonic == "st" else 0
+    data = operands[place] if len(operands) > place else None
+    elements = data.elements if isinstance(data, Vector) else (data,)
+    classes = {e.cls for e in elements if isinstance(e, Register)}
+    toolkit = ".".join(map(str, context.toolkit))
+    found = wrong_code(mnemonic, shape.type, shape.lanes, classes, toolkit) if classes else None
+    if found is None:
+        return []
+    return [Problem("L244", f"ptxas {toolkit} {found.ptxas}; {found.advice}", place, error=False)]
 
 
 def _special_floors(operands: tuple[Operand, ...], context: Context) -> list[Problem]:

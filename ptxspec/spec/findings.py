@@ -16,7 +16,8 @@ class Finding(SpecModel):
     For spellings: ``waives`` (rules and named floors that the assembler does not apply where ``when`` holds),
     ``admits`` (forms that the manual does not have),
     ``outcome``: it refuses (``reject``) or breaks on (``crash``, ``unstable``:
-    now and then) what it would otherwise take.
+    now and then) what it would otherwise take; ``wrong-code``: it takes it and generates code that computes something
+    else (for operands only; ptxspec.forms.defects has these operand rules).
     ``repeats``: words that it takes twice; ``ignores``: words that it reads and drops; ``ignores_later``: words that
     it drops behind a type.
     ``sm``: targets from this one on; ``forms``: these forms, for repeated and dropped words only.
@@ -33,7 +34,7 @@ class Finding(SpecModel):
     ignores: tuple[Token, ...] = ()
     ignores_later: tuple[Token, ...] = ()
     admits: tuple[Name, ...] = ()
-    outcome: Literal["accept", "reject", "crash", "unstable"] = "accept"
+    outcome: Literal["accept", "reject", "crash", "unstable", "wrong-code"] = "accept"
     operands: tuple[Name, ...] = ()
     context: Literal["entry"] | None = None
     toolkits: tuple[str, ...] = Field(min_length=1)
@@ -50,6 +51,8 @@ class Finding(SpecModel):
             raise ValueError("an accepting finding needs waives, admits, repeats, ignores or operands")
         if self.operands and (self.waives or self.admits or self.repeats or self.ignores):
             raise ValueError("a finding is about spellings or about operands, not both")
+        if self.outcome == "wrong-code" and not self.operands:
+            raise ValueError("wrong code is a matter of operands: name the operand rule")
         if self.outcome != "accept" and (self.waives or self.admits):
             raise ValueError("waives and admits belong to findings where the assembler accepts")
         return self

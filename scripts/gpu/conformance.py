@@ -4,6 +4,7 @@
 
 Writes ``hardware-sm_90.json`` and ``.md`` (default: docs/certification). Modules of many cases run in worker processes,
 so that a fault spoils only its worker; a module that fails is halved until the one case that fails is found.
+A difference that specs/findings.yaml explains as wrong code of this assembler is counted under its finding.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import datetime
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +24,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+
+from ptxspec.forms import use
+from ptxspec.forms.defects import wrong_code
 
 from gpu.cases import PTX, SM, TOOLKIT, Case, Left, plan
 from gpu.module import BLOB, INPUT, STRIDE, THREADS, Bytes, on_gpu, simulated, text
@@ -54,6 +59,20 @@ def differences(cases: list[Case], expected: Bytes, actual: Bytes) -> list[Verdi
                                 f"GPU {bytes(got[thread]).hex()}")
         verdicts.append(verdict)
     return verdicts
+
+
+_CLASS = re.compile(r"\b(?:into|from) \.(b\d+)")
+
+
+def explained(verdict: Verdict) -> str:
+    """The finding that expects this difference, by the case's data registers; ``""`` when none does."""
+    register = _CLASS.search(verdict["what"])
+    if verdict["outcome"] != "differs" or register is None:
+        return ""
+    found = use(verdict["opcode"], sm=SM, ptx=PTX)
+    data = found.operand("b" if found.mnemonic == "st" else "d")
+    finding = wrong_code(found.mnemonic, data.type, data.lanes, [register[1]], TOOLKIT)
+    return finding.id if finding else ""
 
 
 def examine(cases: list[Case], job_seed: int, simulate_only: bool) -> list[Verdict]:
@@ -136,9 +155,13 @@ def conformance(simulate_only: bool, jobs: int, limit: int | None, seed: int | N
 def summary(
     verdicts: list[Verdict], left: list[Left], forms: dict[str, int], seed: int, simulate_only: bool
 ) -> dict[str, object]:
-    """Counts a mnemonic, exceptions in full."""
+    """Counts a mnemonic, exceptions in full. What a finding explains is no exception."""
     table = {}
-    bad = [v for v in verdicts if v["outcome"] != "agrees"]
+    for v in verdicts:
+        finding = explained(v)
+        if finding:
+            v["outcome"], v["finding"] = "explained", finding
+    bad = [v for v in verdicts if v["outcome"] not in ("agrees", "explained")]
     for mnemonic, count in forms.items():
         mine = [v for v in verdicts if v["opcode"].split(".")[0] == mnemonic]
         table[mnemonic] = {
@@ -146,7 +169,8 @@ def summary(
             "forms run": len({v["opcode"] for v in mine}),
             "cases": len(mine),
             "cases that agree": sum(v["outcome"] == "agrees" for v in mine),
-            "forms with an exception": len({v["opcode"] for v in mine if v["outcome"] != "agrees"}),
+            "cases explained": dict(Counter(v["finding"] for v in mine if v["outcome"] == "explained")),
+            "forms with an exception": len({v["opcode"] for v in bad if v["opcode"].split(".")[0] == mnemonic}),
             "forms left out": dict(Counter(entry.why for entry in left if entry.opcode.split(".")[0] == mnemonic)),
         }
     return {
@@ -185,12 +209,19 @@ def page(result: dict[str, object]) -> str:
         "spec (a register of the width and a wider one; every way to reach its space; a third of them predicated), run "
         "on 64 threads over random bytes, and every observable byte is compared with the simulator's. Orders and "
         "scopes are checked for the value only.", "",
-        "| mnemonic | legal forms | forms run | cases | agree | forms with an exception |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| mnemonic | legal forms | forms run | cases | agree | explained by a finding | forms with an exception |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for mnemonic, row in table.items():
         out.append(f"| {mnemonic} | {row['legal forms']:,} | {row['forms run']:,} | {row['cases']:,} | "
-                   f"{row['cases that agree']:,} | {row['forms with an exception']:,} |")
+                   f"{row['cases that agree']:,} | {sum(row['cases explained'].values()):,} | {row['forms with an exception']:,} |")
+    findings: Counter[str] = Counter()
+    for row in table.values():
+        findings.update(row["cases explained"])  # type: ignore[arg-type]
+    if findings:
+        out += ["", f"Cases where ptxas {result['toolkit']} is known to make wrong code (see the "
+                "[findings](../findings.md)):", ""]
+        out += [f"- `{finding}`: {count:,}" for finding, count in sorted(findings.items())]
     out += ["", "Left out:", ""]
     for mnemonic, row in table.items():
         reasons: dict[str, int] = row["forms left out"]  # type: ignore[assignment]

@@ -91,7 +91,7 @@ TABLE = Table(
     tolerances=(
     ),
     remarks=(
-        RemarkTable('cvta-32-in-entry', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'reject', 'entry', '2026-11-29', 'generic addresses have the size that .address_size says, 32 or 64', 'no longer generates code for 32-bit generic addresses in kernels', 'write u64', 267),
+        RemarkTable('cvta-32-in-entry', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'reject', 'entry', '2026-11-29', 'generic addresses have the size that .address_size says, 32 or 64', 'no longer generates code for 32-bit generic addresses in kernels', 'write u64', 288),
     ),
     forms=(
         FormTable(
@@ -121,7 +121,7 @@ TABLE = Table(
             waivable=0x0,
             lowered=False,
             findings=(
-                FindingTable('cvta-32-in-entry', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), lambda m: m & 0x200, 0x0, 0x0, False, 'reject', 'entry', 0, 'generic addresses have the size that .address_size says, 32 or 64', 'no longer generates code for 32-bit generic addresses in kernels', 'write u64', 267),
+                FindingTable('cvta-32-in-entry', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), lambda m: m & 0x200, 0x0, 0x0, False, 'reject', 'entry', 0, 'generic addresses have the size that .address_size says, 32 or 64', 'no longer generates code for 32-bit generic addresses in kernels', 'write u64', 288),
             ),
             operands=(
                 OperandTable('p', 'out', ('register',), ('slot', 'size'), 1, '', 'exact', False, None),
@@ -161,7 +161,7 @@ TABLE = Table(
             waivable=0x0,
             lowered=False,
             findings=(
-                FindingTable('cvta-32-in-entry', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), lambda m: m & 0x200, 0x0, 0x0, False, 'reject', 'entry', 0, 'generic addresses have the size that .address_size says, 32 or 64', 'no longer generates code for 32-bit generic addresses in kernels', 'write u64', 267),
+                FindingTable('cvta-32-in-entry', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), lambda m: m & 0x200, 0x0, 0x0, False, 'reject', 'entry', 0, 'generic addresses have the size that .address_size says, 32 or 64', 'no longer generates code for 32-bit generic addresses in kernels', 'write u64', 288),
             ),
             operands=(
                 OperandTable('p', 'out', ('register',), ('slot', 'size'), 1, '', 'exact', False, None),
