@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from ptxspec.forms.enumerate import walk
+from ptxspec.forms.enumerate import _walk_form
 from ptxspec.forms.evaluate import Evaluator
 from ptxspec.forms.parse import words_of
 from ptxspec.forms.table import Expression, FormTable, Table, VocabularyTable
@@ -27,11 +27,16 @@ class Access:
 
 @dataclass
 class Facts:
-    """``count``: legal spellings of each form; ``together``: bit -> bits of all words that a legal spelling has beside
-    it; ``first``: (form, bit) -> smallest (PTX version, SM) pairs, none of which is below another. Slots that are left
-    out have bits of their own, ``left_out[slot]``, above those of the words."""
+    """What :func:`gather` finds.
+
+    ``count``: legal spellings of each form; ``total``: of all forms, those that they share counted once. ``together``:
+    bit -> bits of all words that a legal spelling has beside it. ``first``: (form, bit) -> smallest (PTX version, SM)
+    pairs, none of which is below another; ``start``: those of the mnemonic. ``left_out``: slot -> a bit of its own,
+    above those of the words, for leaving the slot out. ``plain``: a few spellings with few words.
+    """
 
     count: dict[str, int] = field(default_factory=dict)
+    total: int = 0
     together: dict[int, int] = field(default_factory=dict)
     first: dict[tuple[str, int], tuple[Floor, ...]] = field(default_factory=dict)
     start: tuple[Floor, ...] = ()
@@ -79,11 +84,13 @@ def gather(table: Table, vocabulary: VocabularyTable) -> Facts:
     footprints: dict[tuple[str, int], set[Floor]] = {}
     deciding = {form.id: _deciding(form) for form in table.forms}
     seen: dict[int, int] = {}
-    for form, mask in walk(table, {}, None):
+    masks: set[int] = set()
+    for form, mask in ((f, m) for f in table.forms if f.documented for m in _walk_form(f, {}, 0)):
+        masks.add(mask)
         pair = form.floor(mask)
         by_floor[form.id, pair] = by_floor.get((form.id, pair), 0) | mask
         facts.count[form.id] = facts.count.get(form.id, 0) + 1
-        if len(facts.plain) < 6:
+        if len(facts.plain) < 6 and mask not in facts.plain:
             facts.plain.append(mask)
         whole = mask
         for name, own in slots.items():
@@ -94,7 +101,7 @@ def gather(table: Table, vocabulary: VocabularyTable) -> Facts:
         decides = deciding[form.id]
         if decides is not None:
             footprints.setdefault((form.id, mask & decides), set()).add(pair)
-    facts.together = seen
+    facts.together, facts.total = seen, len(masks)
     facts.start = smallest(pair for _, pair in by_floor)
     forms = {form.id: form for form in table.forms}
     for name in forms:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxspec.db.link import LinkedForm, LinkedInstruction
+from ptxspec.db.logic import TRUE
 from ptxspec.db.tables import Renderer
 from ptxspec.forms.table import Expression, FormTable, StepTable, Table
 
@@ -41,7 +42,7 @@ def word(e: Expression) -> str:
 def step(instruction: StepTable) -> str:
     """One step as a sentence."""
     arguments = {name: size(e) if name == "bytes" else word(e) for name, e in instruction.args}
-    name = "exchange where equal" if "compare" in arguments else instruction.do
+    name = _variant(instruction.do, arguments)
     keeps = instruction.do == "combine" and "into" in arguments
     old = f"; `{arguments['into']}` receives the old value" if keeps else ""
     try:
@@ -51,10 +52,26 @@ def step(instruction: StepTable) -> str:
         return f"{instruction.do}: {said}" if said else instruction.do
 
 
-def steps(form: FormTable) -> list[str]:
-    """The steps in order."""
-    texts = [f"{n}. {step(s)}{'' if s.when is None else ' (some spellings only)'}" for n, s in enumerate(form.steps, 1)]
-    return [*texts, ""]
+def _variant(name: str, arguments: Mapping[str, str]) -> str:
+    """The sentence of a step that has several."""
+    if name == "combine" and "compare" in arguments:
+        return "exchange where equal"
+    if name == "cvta":
+        return f"cvta {arguments['direction']}"
+    if name == "barrier":
+        phase = arguments.get("phase", "both")
+        return f"barrier {phase}" if phase != "both" else "barrier some" if "count" in arguments else name
+    return name
+
+
+def steps(linked: LinkedInstruction, form: LinkedForm, tables: FormTable, renderer: Renderer) -> list[str]:
+    """The steps in order, with the words for which each happens."""
+    speaker = Speaker(linked, form)
+    out = []
+    conditions = renderer.conditions(form, "semantics")
+    for n, (instruction, when) in enumerate(zip(tables.steps, conditions, strict=True), 1):
+        out.append(f"{n}. {step(instruction)}{'' if when == TRUE else f' (where {speaker.say(when)})'}")
+    return [*out, ""]
 
 
 def touched(facts: Facts, forms: Mapping[str, FormTable]) -> list[str]:
@@ -93,8 +110,8 @@ def upper_bits(instruction: Table) -> list[str]:
     if "write" in does and "join" in does:
         out += ["A register wider than the type gives its low bits; the rest is not stored.", ""]
     if any(o.sink for form in instruction.forms for o in form.operands):
-        out += ["`_` drops that lane of a vector. Alignment and bounds are proved for the whole access all the same.",
-                ""]
+        whole = " Alignment and bounds are proved for the whole access all the same." if "read" in does else ""
+        out += [f"`_` drops that lane of a vector.{whole}", ""]
     return out
 
 
@@ -105,8 +122,9 @@ def goals(
     speaker = Speaker(linked, form)
     rows = []
     for goal, when in zip(tables.obligations, renderer.conditions(form, "obligations"), strict=True):
-        arguments = {"at": goal.at, "bytes": size(goal.bytes), "space": word(goal.space) or "the named",
-                     "to": size(goal.to) if goal.prove == "aligned" else f"`{amount(goal.to)}`"}
+        space = goal.space if isinstance(goal.space, str) and goal.space else "the named"
+        arguments = {"at": goal.at, "bytes": size(goal.bytes), "space": space,
+                     "to": size(goal.to) if goal.prove == "aligned" else amount(goal.to)}
         text = GOALS.get(goal.prove, goal.prove).format(**arguments)
         rows.append((code(form.spec.id), explained(CODES.get(goal.prove, "")), text,
                      speaker.say(when), place(file, goal.line)))

@@ -9,7 +9,7 @@ from ptxspec.db.load import Specs
 from ptxspec.db.logic import TRUE
 from ptxspec.db.tables import Renderer
 from ptxspec.db.tables import version as number
-from ptxspec.forms.table import RemarkTable, Table
+from ptxspec.forms.table import FormTable, RemarkTable, Table
 
 from . import examples, matrix, meaning, syntax
 from .condition import Speaker
@@ -46,16 +46,16 @@ def page(linked: LinkedInstruction, specs: Specs, instruction: Table, facts: Fac
         "## Syntax",
         "",
     ]
-    for form in instruction.forms:
-        out += syntax.section(instruction, form, facts, specs.vocabulary)
+    for form in linked.forms:
+        out += syntax.section(linked, form, instruction, facts, renderer, specs.vocabulary)
     fitting = syntax.registers(instruction, specs.vocabulary)
     if fitting:
         out += ["### Registers that fit", "", *fitting]
     out += ["## Rules", "", *rules(linked), "## Since when", "", *floors(linked, specs)]
     out += ["## What may stand together", "", *matrix.section(instruction, facts)]
     out += ["## What it does", ""]
-    for form in instruction.forms:
-        out += [f"Form {code(form.id)}:", "", *meaning.steps(form)]
+    for form in linked.forms:
+        out += [f"Form {code(form.spec.id)}:", "", *meaning.steps(linked, form, forms[form.spec.id], renderer)]
     out += ["## What it touches", "", *meaning.touched(facts, forms), *meaning.upper_bits(instruction)]
     out += ["## What is proved of each use", "", *goals(linked, renderer, forms, instruction.file)]
     out += ["## Where assemblers differ", "", *findings(instruction.remarks)]
@@ -104,15 +104,11 @@ def floors(linked: LinkedInstruction, specs: Specs) -> list[str]:
     return ["A spelling needs the largest of all that match.", "", *table(head, rows.values())]
 
 
-def goals(linked: LinkedInstruction, renderer: Renderer, forms: Mapping[str, object], file: str) -> list[str]:
+def goals(linked: LinkedInstruction, renderer: Renderer, forms: Mapping[str, FormTable], file: str) -> list[str]:
     """Proof goals of all forms."""
-    from ptxspec.forms.table import FormTable
-
     rows = []
     for form in linked.forms:
-        own = forms[form.spec.id]
-        assert isinstance(own, FormTable)
-        rows += meaning.goals(linked, form, own, renderer, file)
+        rows += meaning.goals(linked, form, forms[form.spec.id], renderer, file)
     if not rows:
         return ["Nothing beside what holds for every instruction: registers owned, disjoint and defined.", ""]
     return [
@@ -136,10 +132,11 @@ HEAD = ("finding", "manual", "assembler", "toolkits", "measured", "advice", "spe
 
 def finding(r: RemarkTable, up: str) -> tuple[str, ...]:
     """The row of one finding."""
-    does = {"accept": "", "reject": " **refuses**", "crash": " **crashes**", "unstable": " **unstable**"}
+    words = {"accept": "", "reject": " **refuses**", "crash": " **crashes**", "wrong-code": " **makes wrong code**"}
+    does = words.get(r.outcome, f" **{r.outcome}**")
     where = " (in kernels)" if r.context else ""
     about = f" (operands: {', '.join(r.about)})" if r.about else ""
-    return (code(r.id) + does.get(r.outcome, ""), r.manual, r.ptxas + where + about, ", ".join(r.toolkits), r.measured,
+    return (code(r.id) + does, r.manual, r.ptxas + where + about, ", ".join(r.toolkits), r.measured,
             r.advice, place(FINDINGS, r.line, up))
 
 

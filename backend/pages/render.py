@@ -46,7 +46,7 @@ def overview(specs: Specs, known: Mapping[str, tuple[Table, Facts]]) -> str:
             (
                 f"[{mnemonic}]({mnemonic}.md)", own.summary, " or ".join(floor(p) for p in facts.start),
                 str(documented),
-                f"{sum(facts.count.values()):,}", "all" if own.complete else "some", str(len(own.remarks) or ""),
+                f"{facts.total:,}", "all" if own.complete else "some", str(len(own.remarks) or ""),
             )
         )
     out = [
@@ -79,8 +79,8 @@ def all_findings(specs: Specs, known: Mapping[str, tuple[Table, Facts]]) -> str:
         "",
         "Where an assembler and the PTX manual were measured to differ. `ptxspec check` calls a form *legal* by the",
         "manual and predicts the assembler of `--toolkit` with these applied. Without a bold word the assembler",
-        "accepts what the manual does not have; *refuses*, *crashes* and *unstable* (now one, now the other) are the",
-        "opposite.",
+        "accepts what the manual does not have. A bold word is the opposite: it *refuses*, it *crashes*, it is",
+        "*unstable* (crashes now and then), or it makes *wrong code*.",
         "",
         *table((HEAD[0], "mnemonics", *HEAD[1:]), rows),
     ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from ptxspec.db.link import LinkedForm, LinkedInstruction
 from ptxspec.db.load import Vocabulary
+from ptxspec.db.tables import Renderer
 from ptxspec.forms.classes import register_fits
 from ptxspec.forms.table import Expression, FormTable, OperandTable, SlotTable, Table
 
+from .condition import Speaker
 from .facts import Facts
 from .markdown import code, codes, dotted, fence, floor, table
 from .words import KINDS, ROLES, RULES, SLOTS
@@ -72,17 +75,17 @@ def _since(instruction: Table, form: FormTable, slot: SlotTable, facts: Facts) -
     return "; ".join(f"{dotted(words)} {first}" for first, words in groups.items())
 
 
-def operands(form: FormTable) -> list[str]:
-    """One row for each operand."""
+def operands(form: FormTable, present: Iterable[str]) -> list[str]:
+    """One row for each operand; ``present``: where each is written."""
     rows = []
-    for o in form.operands:
+    for o, where in zip(form.operands, present, strict=True):
         kinds = " or ".join(KINDS.get(k, k) for k in o.kinds)
         rules = RULES.get(o.classes, o.classes) if {"register", "vector"} & set(o.kinds) else ""
         notes = []
         if o.sink:
             notes.append("`_` may stand for a lane")
         if o.present is not None:
-            notes.append("written for some spellings only")
+            notes.append(f"written where {where}")
         rows.append((code(o.name), ROLES[o.role], kinds, of_type(o.type), lanes(o.lanes), rules, "; ".join(notes)))
     return table(("operand", "is", "kind", "type", "lanes", "register width", "also"), rows)
 
@@ -131,8 +134,17 @@ def registers(instruction: Table, vocabulary: Vocabulary) -> list[str]:
     return table(("rule", "instruction type", "registers declared as"), rows)
 
 
-def section(instruction: Table, form: FormTable, facts: Facts, vocabulary: Vocabulary) -> list[str]:
+def section(
+    linked: LinkedInstruction,
+    own: LinkedForm,
+    instruction: Table,
+    facts: Facts,
+    renderer: Renderer,
+    vocabulary: Vocabulary,
+) -> list[str]:
     """Everything about how one form is written."""
+    form = next(f for f in instruction.forms if f.id == own.spec.id)
+    speaker = Speaker(linked, own)
     known = "" if form.documented else " (known to the assembler only, never legal)"
     count = facts.count.get(form.id, 0)
     return [
@@ -141,7 +153,7 @@ def section(instruction: Table, form: FormTable, facts: Facts, vocabulary: Vocab
         *fence("text", grammar(instruction, form)),
         *([f"{count:,} legal spelling{'' if count == 1 else 's'}.", ""] if form.documented else []),
         *slots(instruction, form, facts, vocabulary),
-        *operands(form),
+        *operands(form, map(speaker.say, renderer.presence(own))),
     ]
 
 

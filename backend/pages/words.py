@@ -43,7 +43,7 @@ SLOTS: dict[str, tuple[str, str]] = {
 RULES: dict[str, str] = {
     "wide": "the type's width or more",
     "exact": "the type's width",
-    "pack": "any class of the lane's width",
+    "pack": "any class of its width",
     "count": "an integer of the type's width",
 }
 ROLES = {"in": "read", "out": "written", "inout": "read and written"}
@@ -92,8 +92,12 @@ STEPS: dict[str, str] = {
     "special": "`{into}` becomes the value of the special register `{name}`",
     "compute": "`{into}` becomes `{op}` of {args} in `{type}`",
     "convert": "`{into}` becomes `{value}`, converted from `{from}` to `{to}`",
-    "cvta": "`{into}` becomes the address `{value}`, {direction} the space",
-    "barrier": "the threads of the {scope} meet",
+    "cvta from": "`{into}` becomes the generic address of what `{value}` addresses in the space",
+    "cvta to": "`{into}` becomes the address in the space of what the generic address `{value}` addresses",
+    "barrier": "wait until all threads of the {scope} have arrived",
+    "barrier some": "wait until `{count}` threads of the {scope} have arrived",
+    "barrier arrive": "arrive at the barrier of the {scope}, without waiting",
+    "barrier wait": "wait until all threads of the {scope} have arrived at its barrier",
     "branch": "go on at `{target}`",
     "return": "return from the function",
     "exit": "the thread ends",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import random
 import re
 from pathlib import Path
@@ -178,3 +180,36 @@ def test_findings_are_all_there() -> None:
     text = (DOCS / "findings.md").read_text(encoding="utf-8")
     found = {row[0].split("`")[1] for row in rows(text, "finding")}
     assert found == {r.id for name in PAGES for r in registry.table(name).remarks}
+
+
+def blocks(name: str) -> dict[str, str]:
+    """The text of each form's part."""
+    parts = re.split(r"^### Form `([\w.]+)`.*$", PAGES[name].split("### Registers that fit")[0].split("## Rules")[0],
+                     flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_counts_and_first_floors_of_words(name: str) -> None:
+    source = random.Random(name)
+    for form in registry.table(name).forms:
+        text = blocks(name)[form.id]
+        if not form.documented:
+            assert "legal spelling" not in text
+            continue
+        options = [[*([] if s.required else [0]), *(1 << i for i in range(s.mask.bit_length()) if s.mask >> i & 1)]
+                   for s in form.slots]
+        said = re.search(r"^([\d,]+) legal spellings?\.", text, re.MULTILINE)
+        assert said
+        if math.prod(map(len, options)) < 20_000:
+            legal = [m for m in map(sum, itertools.product(*options)) if not form.broken(m)]
+            assert int(said.group(1).replace(",", "")) == len(legal)
+            for slot in form.slots:
+                cell = next(row[3] for row in rows(text, "slot") if row[0] == f"`{slot.name}`")
+                word, bit = source.choice([(w, b) for b, (_, w) in registry.table(name).names.items() if b & slot.mask])
+                group = next(part for part in cell.split("; ") if word in dotted(part))
+                first = {tuple(int(n.replace(".", "")) for n in pair)
+                         for pair in re.findall(r"PTX ([\d.]+), sm_(\d+)", group)}
+                floors = {form.floor(m) for m in legal if m & bit}
+                assert first <= floors
+                assert all(any(f[0] <= g[0] and f[1] <= g[1] for f in first) for g in floors)
