@@ -67,10 +67,16 @@ class Run:
 
     def _races(self) -> None:
         for (_, place, _), accesses in self.touched.items():
-            if not any(w for _, _, w in accesses):
-                if place:
-                    self.soft.add("defined")  # bytes of shared memory that nobody ever writes
-            elif "race-free" not in self.bad and any(
+            if place and any(
+                not writes
+                and not any(
+                    w and ((two == one and j < k) or (two != one and ordered(one, phase, two, other) and other < phase))
+                    for j, (two, other, w) in enumerate(accesses)
+                )
+                for k, (one, phase, writes) in enumerate(accesses)
+            ):
+                self.soft.add("defined")  # bytes of shared memory that nobody has written so far
+            if any(w for _, _, w in accesses) and "race-free" not in self.bad and any(
                 one != two and (writes or also) and not ordered(one, phase, two, other)
                 for k, (one, phase, writes) in enumerate(accesses)
                 for two, other, also in accesses[k + 1 :]
