@@ -19,12 +19,13 @@ def command(
     sm: Sm = "sm_90", ptx: Ptx = None, json: Json = False,
 ) -> None:
     """Describe a mnemonic or one opcode."""
+    from ptxspec.cli.describe import page
     from ptxspec.forms import registry
     from ptxspec.forms.check import check
     from ptxspec.forms.use import uses
     if "." not in what:
         table = registry.table(what)
-        put(line(_table_json(table))) if json else put_all(_table_text(table))
+        put(line(_table_json(table))) if json else put_all(page(table))
         # A bare mnemonic that is itself an instruction (`ret`) is shown as one too.
         if not check(what, sm=sm, ptx=ptx).legal or json:
             finish(FINE)
@@ -42,29 +43,13 @@ def command(
 
 
 def _table_json(table: Table) -> dict[str, object]:
+    from ptxspec.cli.describe import values
     return {"mnemonic": table.mnemonic, "spec": table.file, "digest": table.digest, "forms": [
         {"id": form.id, "documented": form.documented, "line": form.line,
-         "slots": [{"name": s.name, "values": _values(table, s.mask), "absent": s.absent, "required": s.required}
+         "slots": [{"name": s.name, "values": values(table, s.mask), "absent": s.absent, "required": s.required}
                    for s in form.slots],
          "operands": [{"name": o.name, "role": o.role, "kinds": list(o.kinds)} for o in form.operands],
          "rules": [{"id": r.id, "why": r.why, "line": r.line} for r in form.rules]} for form in table.forms]}
-
-
-def _values(table: Table, mask: int) -> list[str]:
-    return [word for bit, (_, word) in table.names.items() if bit & mask]
-
-
-def _table_text(table: Table) -> Iterator[str]:
-    yield f"{table.mnemonic}  ({table.file})"
-    for form in table.forms:
-        operands = ", ".join(o.name for o in form.operands)
-        yield f"\nform {form.id}  {operands}{'' if form.documented else '   (known to the assembler only)'}"
-        for slot in form.slots:
-            values = " ".join(f".{v}" for v in _values(table, slot.mask))
-            meaning = "" if slot.required else f"  [optional{', absent: ' + slot.absent if slot.absent else ''}]"
-            yield f"  {slot.name:<10} {values}{meaning}"
-        for rule in form.rules:
-            yield f"  rule {rule.id}: {rule.why}  ({table.file}:{rule.line})"
 
 
 def _use_json(use: FormUse) -> dict[str, object]:
