@@ -9,6 +9,7 @@ from ptxspec.db.link import LinkedInstruction
 from ptxspec.db.load import Specs
 from ptxspec.forms.table import RemarkTable, Table, VocabularyTable
 
+from . import since
 from .facts import Facts, gather
 from .markdown import code, floor, table
 from .page import FINDINGS, HEAD, STAMP, finding, page
@@ -33,6 +34,7 @@ def render(specs: Specs, linked: Mapping[str, LinkedInstruction], tables: Mappin
         pages[f"instructions/{mnemonic}.md"] = page(instruction, specs, own, facts)
     pages["instructions/README.md"] = overview(specs, known)
     pages["findings.md"] = all_findings(specs, known)
+    pages["since.md"] = since.overview(specs, linked, STAMP.format(source="specs/instructions", digest=specs.digest))
     return pages
 
 

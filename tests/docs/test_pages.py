@@ -171,7 +171,8 @@ def test_a_page_for_an_instruction_added_by_yaml(tmp_path: Path) -> None:
     linked = link(specs)
     tables = {f"{m}.py": Renderer(i, specs).module() for m, i in linked.items()}
     pages = render(specs, linked, {"_vocabulary.py": vocabulary(specs, linked), **tables})
-    assert set(pages) == {"findings.md", *(f"instructions/{n}.md" for n in ("README", "exit", "ret", "leave"))}
+    own = {f"instructions/{n}.md" for n in ("README", "exit", "ret", "leave")}
+    assert set(pages) == {"findings.md", "since.md"} | own
     assert "leave{.uni}" in pages["instructions/leave.md"]
     assert "[leave](leave.md)" in pages["instructions/README.md"]
 
@@ -213,3 +214,16 @@ def test_counts_and_first_floors_of_words(name: str) -> None:
                 floors = {form.floor(m) for m in legal if m & bit}
                 assert first <= floors
                 assert all(any(f[0] <= g[0] and f[1] <= g[1] for f in first) for g in floors)
+
+
+def test_every_floor_stands_under_its_version() -> None:
+    text = (DOCS / "since.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## PTX ([\d.]+)$", text, flags=re.MULTILINE)
+    by_version = dict(zip(parts[1::2], parts[2::2], strict=True))
+    order = [int(v.replace(".", "")) for v in by_version]
+    assert order == sorted(order, reverse=True)
+    for name in PAGES:
+        for form in registry.table(name).forms:
+            for floor in form.floors:
+                if floor.text != "never":
+                    assert f"[{name}.yaml:{floor.line}]" in by_version[f"{floor.ptx // 10}.{floor.ptx % 10}"]
