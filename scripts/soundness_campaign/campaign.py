@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator
@@ -12,6 +13,17 @@ from soundness_campaign import judge, work
 from soundness_campaign.pool import Pool, Record, Task
 
 FIRST_SEED = 1_000_000
+
+
+def digest() -> str:
+    """A short hash of everything that a verdict depends on: prover, language, forms, and the judges themselves."""
+    found = hashlib.blake2b(digest_size=6)
+    for folder in ("ptxspec/scalar", "ptxspec/layout", "ptxspec/lang", "ptxspec/proof", "ptxspec/forms",
+                   "tests/proof/proof_support", "scripts/soundness_campaign"):
+        for path in sorted((work.ROOT / folder).rglob("*.py")):
+            if path.name not in ("page.py", "__main__.py"):
+                found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 class Log:
@@ -44,6 +56,10 @@ class Campaign:
         self.out, self.deadline = out, deadline
         self.pool = Pool(work.handle, jobs, patience)
         self.kernels, self.mutants, self.solvers = (Log(out / f"{n}.jsonl") for n in ("kernels", "mutants", "solvers"))
+        marks = out / "sources"
+        before = marks.read_text().split() if marks.exists() else []
+        self.versions = list(dict.fromkeys([*before, digest()]))
+        marks.write_text("\n".join(self.versions) + "\n")
         self.seconds: dict[str, float] = {}
         self.complete: dict[str, bool] = {}
 

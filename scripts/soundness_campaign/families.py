@@ -90,7 +90,8 @@ class Scopes(Family):
         which = _rarely(r, which, "0", f"{which} + 1", f"({which} + 1) % {groups}")
         for name in ("A", "B"):
             align = _rarely(r, "align=16", "align=4", "align=8")
-            self.params.append(f'{name}: T.Tensor(({groups}, {text}), "float32", {align}{self.memory([groups, *shape])})')
+            layout = self.memory([groups, *shape])
+            self.params.append(f'{name}: T.Tensor(({groups}, {text}), "float32", {align}{layout})')
         block = {32: ("32", "(8, 4)"), 64: ("64", "(16, 4)", "(4, 4, 4)"), 96: ("96", "(32, 3)")}.get(
             threads, (str(threads), f"(32, {threads // 32})", f"(16, {threads // 32}, 2)"))
         self.launch(grid, r.choice(block), cluster)
@@ -98,6 +99,13 @@ class Scopes(Family):
         vec = "" if words == 1 else f".v{words}"
         if r.random() < 0.93:
             self.emit(f'T.cuda.tile.apply(T.ptx["ld.global{vec}.b32"], q, A.sub[{which}], scope="{scope}")')
+        if r.random() < 0.3:
+            if r.random() < 0.2:
+                some = r.choice(("T.cuda.warp_id() == 0", "T.cuda.lane_id() < 16", 'T.cuda.block_idx("x") == 0'))
+                self.emit(f"if {some}:")
+                self.emit(f"T.cuda.{'cluster' if scope == 'cluster' else r.choice(('cta', 'warp'))}_sync()", 2)
+            else:
+                self.emit(f"T.cuda.{'cluster' if scope == 'cluster' else 'cta'}_sync()")
         depth = 1
         if r.random() < 0.2:
             other = 'T.cuda.warp_id() == 0' if scope == "warp" else 'T.cuda.block_idx("x") == 0'

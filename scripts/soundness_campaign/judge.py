@@ -47,22 +47,24 @@ def compare(truth: Truth, report: ProofReport) -> Record:
         by_verdict.setdefault(obligation.verdict, set()).add(obligation.name)
     refuted = by_verdict.get("refuted", set())
     record: Record = {"verdict": report.verdict, "broken": sorted(truth.bad)}
+    if truth.soft - truth.bad:  # broken indeed, but more than a proof promises
+        record["soft"] = sorted(truth.soft - truth.bad)
     if report.verdict == "proved":
         record["outcome"] = "proved wrong" if truth.bad else "proved right"
     elif report.verdict == "vacuous":
         runs = truth.any and not truth.dead
         record["outcome"] = "vacuous wrong" if truth.bad or runs else "vacuous right"
     elif report.verdict == "unknown":
-        record["outcome"] = "unknown illegal" if truth.bad else "unknown legal"
+        record["outcome"] = "unknown illegal" if truth.bad or truth.soft else "unknown legal"
         record["causes"] = sorted({f"{o.name}: {o.reason}" for o in report.obligations if o.verdict == "unknown"})
     else:
         # Where barriers are not met by all, races are judged on the structure; outside its bounds neither
         # order nor what was written is judged: there is no such element.
         loose = {"race-free"} if "convergent" in truth.bad else set()
         loose |= {"consecutive", "defined"} if "in-bounds" in truth.bad else set()
-        extra = refuted - truth.bad - loose
+        extra = refuted - truth.bad - loose - truth.soft
         lacks = any(o.counterexample is None for o in report.obligations if o.verdict == "refuted")
-        record["outcome"] = "refuted wrong" if not truth.bad or extra or lacks else "refuted right"
+        record["outcome"] = "refuted wrong" if not truth.bad | truth.soft or extra or lacks else "refuted right"
         if extra or lacks:
             record["extra"] = sorted(extra) or ["no counterexample"]
         record["refuted"] = sorted(refuted)

@@ -6,9 +6,12 @@ import ast
 import copy
 import re
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 #: How a change of one node is written: (what it is called, the node that takes its place; None drops it).
 Change = tuple[str, ast.AST | None]
+
+Node = TypeVar("Node", bound=ast.AST)
 
 _COMPARE = {
     ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt,), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt,),
@@ -32,7 +35,7 @@ def _call(node: ast.AST) -> str:
     return ""
 
 
-def _with(node: ast.AST, **changed: object) -> ast.AST:
+def _with(node: Node, **changed: object) -> Node:
     twin = copy.copy(node)
     for name, value in changed.items():
         setattr(twin, name, value)
@@ -90,9 +93,7 @@ def _flip(node: ast.Compare) -> ast.expr:
     opposite: dict[type[ast.cmpop], type[ast.cmpop]] = {
         ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     }
-    changed = _with(node, ops=[opposite[type(node.ops[0])](), *node.ops[1:]])
-    assert isinstance(changed, ast.expr)
-    return changed
+    return _with(node, ops=[opposite[type(node.ops[0])](), *node.ops[1:]])
 
 
 def _opcode(text: str) -> Iterator[Change]:

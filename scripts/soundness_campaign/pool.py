@@ -126,7 +126,7 @@ class Pool:
 
 
 def _take(back: deque[Task], tasks: Iterator[Task], count: int) -> list[Task]:
-    batch = []
+    batch: list[Task] = []
     while len(batch) < count:
         task = back.popleft() if back else next(tasks, None)
         if task is None:

@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
-
 from ptxspec.backend.emit import emit
 from ptxspec.backend.replay import replay
 from ptxspec.backend.simulate import PointerArgument, ScalarArgument, simulate
+
 from ptxspec.diagnostics import PtxspecError
 from ptxspec.lang import ir
-from ptxspec.lang.locate import storage_elements
+from ptxspec.lang.locate import storage
+from ptxspec.layout import TileLayout
 from ptxspec.proof import ProofReport
 from ptxspec.scalar.evaluate import evaluate
-from ptxspec.scalar.expr import Var
+from ptxspec.scalar.expr import Expr, Var
 
 
 def opinion(kernel: ir.Kernel, values: Mapping[str, range], report: ProofReport) -> dict[str, object] | None:
@@ -40,6 +41,20 @@ def opinion(kernel: ir.Kernel, values: Mapping[str, range], report: ProofReport)
     return {"agrees": not count["differs"], "about": "refuted", "replays": dict(count), "text": text}
 
 
+def array(buffer: ir.Buffer) -> PointerArgument:
+    """Zeros for a parameter, at the lowest address that the declared alignment allows: nothing rests on more."""
+    low, high = (bound.const for bound in storage(buffer))
+    low = min(low, 0)
+    memory = np.zeros(high - low, buffer.dtype)
+    if low:  # strides that reach below the pointer
+        assert isinstance(buffer.layout, TileLayout)
+        factors = [f for f in buffer.layout.shard if f.axis == "m"]
+        memory = np.lib.stride_tricks.as_strided(
+            memory[-low:], [f.extent.const for f in factors], [f.stride.const * memory.itemsize for f in factors])
+    residue = buffer.align if buffer.align < 256 else 0
+    return PointerArgument(memory, buffer.name, (residue + low * memory.itemsize) % 256)
+
+
 def faults(kernel: ir.Kernel, scalars: Mapping[str, int]) -> list[str]:
     """The faults of one run, but for bytes of shared memory that nobody filled: those are no part of a proof."""
     module = emit(kernel, "sm_90")
@@ -47,14 +62,11 @@ def faults(kernel: ir.Kernel, scalars: Mapping[str, int]) -> list[str]:
     for parameter in module.params:
         source = parameter.source
         if isinstance(source, ir.Buffer):
-            size = storage_elements(source).const
-            # The lowest address that the declared alignment allows: nothing rests on more.
-            residue = source.align if source.align < 256 else 0
-            arguments.append(PointerArgument(np.zeros(size, source.dtype), source.name, residue))
+            arguments.append(array(source))
         else:
             assert isinstance(source, Var)
             arguments.append(ScalarArgument(scalars[source.name], parameter.type))
-    named = {p: scalars[p.name] for p in kernel.params if isinstance(p, Var)}
+    named: dict[Expr, int] = {p: scalars[p.name] for p in kernel.params if isinstance(p, Var)}
     grid = tuple(int(evaluate(g, named)) for g in kernel.launch.grid)
     try:
         result = simulate(module.ptx, module.entry, grid, kernel.launch.block, arguments,

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from typing import ClassVar
+from unittest import mock
 
 import z3
 
 from ptxspec.lang import ir
-from ptxspec.proof.defined import Defined
+from ptxspec.proof import discharge
 from ptxspec.proof.encode import Encoder, Unsupported
 from ptxspec.proof.facts import Context
-from ptxspec.proof.goals import local_drafts
-from ptxspec.proof.registers import disjoint_draft
-from ptxspec.proof.shared import shared_drafts
-from ptxspec.proof.solver import Session, order
-from ptxspec.proof.threads import concurrent_drafts
-from ptxspec.proof.tree import steps
-from ptxspec.proof.walk import Walker
+from ptxspec.proof.solver import Answer, Session, order
 from ptxspec.scalar.expr import BOOL, Const, Expr
 
 Z3_LIMIT = 2_000_000       # Z3's resource units for one goal
@@ -34,14 +30,25 @@ def available() -> str:
     return str(cvc5.__version__)
 
 
-def goals(kernel: ir.Kernel) -> list[tuple[Expr, Context]]:
-    """Every claim of a kernel that is no constant, once."""
-    walker = Walker(kernel)
-    drafts = local_drafts(walker.nodes, walker.threads, {}) + Defined().run(walker.nodes)
-    drafts += [d for d in map(disjoint_draft, steps(walker.nodes)) if d is not None]
-    drafts += shared_drafts(walker.nodes) + concurrent_drafts(walker)
-    items = {(i.claim, i.context): None for d in drafts for i in d.items if not i.unknown}
-    return [(claim, context) for claim, context in items if not isinstance(claim, Const)]
+class Recorder(Session):
+    """A session that remembers every question of one proof and its answer."""
+
+    asked: ClassVar[dict[tuple[Expr, Context], Answer]] = {}
+
+    def decide(self, claim: Expr, context: Context) -> Answer:
+        """As the session does."""
+        answer = super().decide(claim, context)
+        if not isinstance(claim, Const):
+            self.asked[claim, context] = answer
+        return answer
+
+
+def goals(kernel: ir.Kernel) -> dict[tuple[Expr, Context], Answer]:
+    """Every question that a proof of ``kernel`` asks (remedies included), with the answer it got then."""
+    Recorder.asked.clear()
+    with mock.patch.object(discharge, "Session", Recorder):
+        discharge.prove(kernel, rlimit=Z3_LIMIT, use_cache=False)
+    return dict(Recorder.asked)
 
 
 def smt(claim: Expr, context: Context) -> str | None:
@@ -100,8 +107,7 @@ def compare(kernel: ir.Kernel) -> dict[str, object]:
     def add(what: str) -> None:
         count[what] = count.get(what, 0) + 1
 
-    session = Session(rlimit=Z3_LIMIT)
-    for claim, context in goals(kernel):
+    for (claim, context), decided in goals(kernel).items():
         text = smt(claim, context)
         if text is None:
             add("no encoding")
@@ -111,7 +117,6 @@ def compare(kernel: ir.Kernel) -> dict[str, object]:
             continue
         _asked.add(digest)
         add("goals")
-        decided = session.decide(claim, context)
         ours = _MEANS.get(decided.verdict, "unknown")
         alone, theirs = z3_says(text), cvc5_says(text)
         if decided.how == "normaliser":

@@ -7,12 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from proof_support import generator
-from soundness_campaign import families, judge, mutants, simulation, solvers
-from soundness_campaign.pool import Record, Task
 
 from ptxspec.diagnostics import KernelError
 from ptxspec.lang import ir
 from ptxspec.lang.function import KernelFunction
+from soundness_campaign import families, judge, mutants, simulation, solvers
+from soundness_campaign.pool import Record, Task
 
 ROOT = Path(__file__).resolve().parents[2]
 SIMULATED = 8       # one kernel in so many also runs in the simulator
