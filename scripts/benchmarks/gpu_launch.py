@@ -67,7 +67,7 @@ def raw_launches(cubin: bytes, name: str, a: torch.Tensor, b: torch.Tensor) -> d
     address = ctypes.addressof(places)
     handle = driver.CUfunction(int(getattr(kernel, "handle", None) or kernel._handle))
 
-    def binding() -> None:
+    def binding(kept: object = (values, places)) -> None:   # the argument block must outlive this function
         driver.cuLaunchKernel(handle, 1, 1, 1, 64, 1, 1, 0, 0, address, 0)
 
     return {"cuda.core launch": core, "cuLaunchKernel, arguments prepared": binding}

@@ -109,7 +109,7 @@ try:
 except LaunchError as error:
     print(error.code)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "R102", done.stderr
 
 
