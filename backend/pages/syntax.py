@@ -13,7 +13,7 @@ from ptxspec.forms.table import Expression, FormTable, OperandTable, SlotTable, 
 from .condition import Speaker
 from .facts import Facts
 from .markdown import code, codes, dotted, fence, floor, table
-from .words import KINDS, ROLES, RULES, SLOTS
+from .words import FIRST, KINDS, ROLES, RULES, SLOTS
 
 
 def values(form_table: Table, slot: SlotTable) -> list[str]:
@@ -53,6 +53,7 @@ def slots(instruction: Table, form: FormTable, facts: Facts, vocabulary: Vocabul
     rows = []
     for slot in form.slots:
         meaning, without = SLOTS.get(slot.name, ("", ""))
+        without = dotted(values(instruction, slot)[:1]) if without == FIRST else without
         known = {**vocabulary.words.spaces, **vocabulary.words.scopes, **vocabulary.words.orders}
         if slot.required:
             absent = "must be written"

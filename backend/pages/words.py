@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+#: leaving the slot out means the first of its words
+FIRST = "first"
 #: slot -> (what a word of it says, what leaving it out says when the database names no word for that)
 SLOTS: dict[str, tuple[str, str]] = {
     "type": ("type of the value: its bits and how they are read", ""),
@@ -11,7 +13,7 @@ SLOTS: dict[str, tuple[str, str]] = {
     "sem": ("memory order", "no order"),
     "scope": ("threads with which the order holds", "no scope"),
     "space": ("state space of the address", ""),
-    "cop": ("cache operator", "the instruction's default operator: `.ca` for loads, `.wb` for stores"),
+    "cop": ("cache operator", FIRST),
     "nc": ("non-coherent path, for data that nobody writes during the kernel", "coherent"),
     "proxy": ("proxy through which memory is accessed", "generic proxy"),
     "evict_l1": ("eviction priority in L1, a hint", "`.L1::evict_normal`"),
