@@ -121,7 +121,7 @@ def section(instruction: Table, facts: Facts) -> list[str]:
     return [
         *table(("legal", "needs"), [(code(opcode), floor(pair)) for opcode, pair in legal(instruction, facts)]),
         *table(("illegal everywhere", "because", "code", "specs"), refused),
-        "Illegal by the manual, on every target. Assemblers read over the order of most words (F105), and over more: see",
-        "above.",
+        "Illegal by the manual, on every target. Assemblers read over the order of most words (F105), and over more:",
+        "see above.",
         "",
     ]
