@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ptxspec.proof import rowwise
 from ptxspec.proof.tree import Access, Threads
 from ptxspec.proof.twin import Twin
 from ptxspec.scalar import index as ix
@@ -27,34 +28,50 @@ def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
         if remainders is None:
             return False
         addresses = remainders
+    same = _common_digits(accesses, addresses, [a.size for a in accesses], twin)
+    if same is not None and determined(same, threads, not twin.one_block):
+        return True
+    by_axis = rowwise.axes(accesses, twin)
+    if by_axis is None:
+        return False
+    found: list[Poly] = []
+    for values, width in by_axis:
+        progressed = [_progressed(v, a, twin) for v, a in zip(values, accesses, strict=True)]
+        found += _common_digits(accesses, progressed, [width] * len(accesses), twin) or []
+    return determined(found, threads, not twin.one_block)
+
+
+def _common_digits(
+    accesses: Sequence[Access], numbers_of: Sequence[Poly], sizes: Sequence[int], twin: Twin
+) -> list[Poly] | None:
+    """The digits that are equal wherever two of the numbers are less than their sizes apart; None if they have none."""
     common: Shared | None = None
     numbers: list[dict[int, Poly]] = []
-    for address in addresses:
-        split = digits_of(address, twin)
+    for number in numbers_of:
+        split = digits_of(number, twin)
         if split is None or (common is not None and split[0] != common):
-            return False
+            return None
         common = split[0]
         numbers.append(split[1])
     reach: dict[int, tuple[int, int]] = {}
     coefficients = {c for n in numbers for c in n}
     top = max(coefficients, default=0)
-    for access, number in zip(accesses, numbers, strict=True):
+    for access, digits in zip(accesses, numbers, strict=True):
         for c in coefficients:
-            low, high = access.context.interval(number.get(c, ix.ZERO))
+            low, high = access.context.interval(digits.get(c, ix.ZERO))
             if low is None or high is None:
                 if c != top:
-                    return False
+                    return None
                 low = high = 0  # nothing lies above the highest digit, so its reach does not matter
             old = reach.get(c, (low, high))
             reach[c] = (min(old[0], low), max(old[1], high))
-    constants = [a.const for a in addresses]
-    below = max(k + a.size for k, a in zip(constants, accesses, strict=True)) - min(constants)
+    constants = [n.const for n in numbers_of]
+    below = max(k + size for k, size in zip(constants, sizes, strict=True)) - min(constants)
     for c in sorted(coefficients):
         if c < below:
-            return False
+            return None
         below += c * max(reach[c][1] - reach[c][0], 0)
-    same = [numbers[0][c] for c in coefficients if all(n.get(c) == numbers[0].get(c) for n in numbers)]
-    return determined(same, threads, not twin.one_block)
+    return [numbers[0][c] for c in coefficients if all(n.get(c) == numbers[0].get(c) for n in numbers)]
 
 
 def digits_of(address: Poly, twin: Twin) -> tuple[Shared, dict[int, Poly]] | None:
@@ -75,7 +92,10 @@ def digits_of(address: Poly, twin: Twin) -> tuple[Shared, dict[int, Poly]] | Non
 
 def address_of(access: Access, twin: Twin) -> Poly:
     """The address with strided loop variables as start + step * iteration, so that the start shows its digits."""
-    address = access.words[0]
+    return _progressed(access.words[0], access, twin)
+
+
+def _progressed(address: Poly, access: Access, twin: Twin) -> Poly:
     inside = set(variables(address))
     progress: dict[Expr, Expr | int] = {
         f.binds: f.progress

@@ -50,6 +50,9 @@ def _compare(name: str, left: Poly, right: Poly, context: Context) -> bool:
             return difference.const == 0
         if multiple(left, right, context) or multiple(right, left, context):
             return True
+        found = residue(difference, context.congruent)
+        if found.modulus == 0:  # the facts leave one value
+            return found.rest == 0
         return context.at_least_zero(difference) and context.at_least_zero(ix.neg(difference))
     if difference.is_const:
         return difference.const != 0

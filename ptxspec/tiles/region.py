@@ -109,7 +109,27 @@ class Region:
             groups = extent // words if k == axis else extent
             var: Expr | int = Var(f"c{k}", INDEX, "word", 0, groups - 1) if groups > 1 else 0
             at.append(ix.scale(var, words) if k == axis else var)
-        return self.known.multiple(self.byte(at), size)
+        return self.known.multiple(self.byte(at), size) or self._by_axes(axis, words, size)
+
+    def _by_axes(self, axis: int, words: int, size: int) -> bool:
+        """As :meth:`aligned`, from pitches that only a launch knows, each a multiple of ``size``."""
+        if self.unit_axis() != axis:
+            return False
+        zero = [ix.ZERO] * len(self.shape)
+        base = self._located(zero)
+        for k in range(len(self.shape)):
+            at = list(zero)
+            at[k] = ix.constant(1)
+            pitch = ix.sub(self._located(at), base)
+            if k == axis:
+                if not self.known.multiple(ix.index(self.offset[k]), words):
+                    return False
+            elif not self.known.multiple(pitch, size):
+                return False
+        return self.known.multiple(base, size)
+
+    def _located(self, at: list[Poly]) -> Poly:
+        return locate(self.array.ir, at).byte
 
     def merged(self) -> Region | None:
         """The same elements with the last two axes as one, where the tile takes the last axis whole."""
