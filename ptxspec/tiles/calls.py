@@ -10,6 +10,7 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import is_float
 from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
+from ptxspec.tiles.banks import watch
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region, make_offset
@@ -47,6 +48,7 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
         tracer.put_off(tile)
         return tile
     shared = alloc_shared(extents, array.dtype, align=16)
+    watch(tracer, shared.ir.buffer)
     if len(tracer.blocks) > 1:
         insert(tracer, "before the tile is filled again, for readers of an earlier trip")
     inner = inside_of(shared, tracer)

@@ -15,6 +15,7 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range, is_float
 from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
+from ptxspec.tiles.banks import watch
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.calls import array_of, extents_of, inside_of, spread
 from ptxspec.tiles.plan import Plan
@@ -91,6 +92,7 @@ def tile_load_indexed(a: TensorView, indices: RegisterTile | TensorView, shape: 
     if storage == "register":
         return RegisterTile(tracer, extents, array.dtype, plan, cells)
     shared = alloc_shared(extents, array.dtype, align=16)
+    watch(tracer, shared.ir.buffer)
     if len(tracer.blocks) > 1:
         insert(tracer, "before the tile is filled again, for readers of an earlier trip")
     move.store(tracer, inside_of(shared, tracer), plan, cells)

@@ -15,6 +15,7 @@ from ptxspec.layout import TileLayout
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr, Var, int_range, is_integer
 from ptxspec.tiles import move
+from ptxspec.tiles.banks import watch
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.build import loop, registers
 from ptxspec.tiles.plan import Plan
@@ -125,6 +126,7 @@ class RegisterTile:
         if self._seen is None or not any(block is self._seen[0] for block in tracer.blocks):
             cells = self.cells()
             shared = alloc_shared(self.shape, self.dtype, align=16)
+            watch(tracer, shared.ir.buffer)
             if len(tracer.blocks) > 1:
                 insert(tracer, "before the tile is filled again, for readers of an earlier trip")
             whole = Region(tracer, shared, self.shape, (typed.literal(0, "int32"),) * len(self.shape), False)

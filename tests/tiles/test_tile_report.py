@@ -8,6 +8,7 @@ from test_tiles import wide
 
 import ptxspec
 from ptxspec import T
+from ptxspec.tiles.banks import conflicts
 
 
 def copy(shape, tile, dtype="float32", align=16, storage="register", assume=None, far=None):
@@ -110,3 +111,50 @@ def test_barriers_stand_only_where_something_would_race(kernel, count, reasons) 
     exe(a, b)
     expected = {through: a, turned: a[:, ::-1], changed: np.ones_like(a)}[kernel]
     np.testing.assert_array_equal(b, expected)
+
+
+@T.function
+def transposed(A: T.Tensor((64, 64), "float32", align=16), B: T.Tensor((64, 64), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=(2, 2), block=(32, 4)))
+    i, j = T.cuda.block_idx("y") * 32, T.cuda.block_idx("x") * 32
+    t = T.tile_load(A, shape=(32, 32), offset=(i, j), storage="shared")
+    x, y = T.cuda.thread_idx("x"), T.cuda.thread_idx("y")
+    for k in range(8):
+        B[j + 8 * y + k, i + x] = t[x, 8 * y + k]
+
+
+def test_rows_read_across_are_padded_and_the_conflicts_left_are_told() -> None:
+    """Lane x reads row x: all in one bank without padding, eight banks with it."""
+    notes = transposed.kernel().notes
+    assert any("rows of `t` are padded by 16 bytes: at worst 4 lanes wait on one bank, not 32" in n for n in notes)
+    assert any("a read of `t`: up to 4 lanes wait on one bank" in n for n in notes)
+    exe = ptxspec.compile(transposed, target="sm_90")
+    assert wide(exe.ptx)["st.shared.v4.b32"] == 2
+    a, b = np.random.default_rng(1).standard_normal((64, 64)).astype(np.float32), np.zeros((64, 64), np.float32)
+    exe(a, b)
+    np.testing.assert_array_equal(b, a.T)
+
+
+@pytest.mark.parametrize("kernel", [through, turned])
+def test_rows_that_are_used_along_themselves_have_no_conflicts(kernel) -> None:
+    assert not any("bank" in n for n in kernel.kernel().notes)
+
+
+def _strided(step, dtype):
+    @T.function
+    def kernel(A: T.Tensor((32,), dtype)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        s = T.alloc_shared((32 * step,), dtype)
+        x = T.cuda.thread_idx("x")
+        s[x * step] = A[x]
+        A[x] = s[x * step]
+
+    return kernel.kernel()
+
+
+@pytest.mark.parametrize(("step", "dtype", "count"), [
+    (1, "float32", 1), (2, "float32", 2), (32, "float32", 32), (33, "float32", 1), (1, "float64", 1),
+    (2, "float64", 2), (16, "float64", 16), (1, "uint8", 1)])
+def test_conflicts_are_counted_as_the_hardware_serves_lanes(step, dtype, count) -> None:
+    """The halves of a warp go one after the other when each lane moves 8 bytes."""
+    assert {c for *_, c in conflicts(_strided(step, dtype))} == {count}

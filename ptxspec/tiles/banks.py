@@ -1,0 +1,167 @@
+"""Bank conflicts of accesses to shared memory, counted; rows of a tile are padded where that lowers the count.
+
+Shared memory has 32 banks of four bytes. The lanes of a warp are served together (8 bytes a lane: half a warp at a
+time, 16 bytes: a quarter); lanes that want different words of one bank wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from ptxspec.lang import ir
+from ptxspec.lang.locate import element_bytes, locate
+from ptxspec.lang.trace import Tracer
+from ptxspec.layout import S, TileLayout
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.evaluate import evaluate
+from ptxspec.scalar.expr import Expr, Poly, variables
+
+WARP, BANKS, WORD = 32, 32, 4
+#: Bytes by which rows are padded: the widest access, so that rows keep their alignment.
+PAD = 16
+#: Static shared memory of a block.
+STATIC = 48 * 1024
+
+
+class Banks:
+    """The shared tiles of one kernel."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.tiles: list[ir.Buffer] = []
+        tracer.finishers.append(self.finish)
+
+    def finish(self, kernel: ir.Kernel) -> ir.Kernel:
+        """The kernel with the better layout of each tile, and notes on what conflicts are left."""
+        for tile in self.tiles:
+            before = worst(kernel, tile)
+            if before <= 1:
+                continue
+            padded = _padded(kernel, tile)
+            if padded is not None and worst(padded[0], padded[1]) < before:
+                note = (f"{tile.span}: rows of `{tile.name}` are padded by {PAD} bytes: at worst "
+                        f"{worst(padded[0], padded[1])} lanes wait on one bank, not {before}")
+                kernel = replace(padded[0], notes=(*kernel.notes, note))
+        left = tuple(dict.fromkeys(
+            f"{access.span}: {what} of `{view.buffer.name}`: up to {count} lanes wait on one bank"
+            for access, view, what, count in conflicts(kernel) if count > 1))
+        return replace(kernel, notes=(*kernel.notes, *left))
+
+
+def watch(tracer: Tracer, tile: ir.Buffer) -> None:
+    """Look after the bank conflicts of a shared tile."""
+    owners = [getattr(f, "__self__", None) for f in tracer.finishers]
+    banks = next((o for o in owners if isinstance(o, Banks)), None) or Banks(tracer)
+    banks.tiles.append(tile)
+
+
+Found = tuple[ir.Statement, ir.View, str, int]
+
+
+def worst(kernel: ir.Kernel, tile: ir.Buffer) -> int:
+    """The most lanes that wait on one bank in any access to ``tile``."""
+    return max((count for _, view, _, count in conflicts(kernel) if view.buffer is tile), default=1)
+
+
+def conflicts(kernel: ir.Kernel) -> Iterator[Found]:
+    """Each access to shared memory with its count; 1 is none. Accesses that cannot be worked out are left out."""
+    for statement, view, index, words, what in _accesses(kernel.body):
+        if view.buffer.scope != "shared":
+            continue
+        count = _degree(kernel, view, index, words * element_bytes(view.dtype))
+        if count is not None:
+            yield statement, view, what, count
+
+
+def _accesses(body: tuple[ir.Statement, ...]) -> Iterator[tuple[ir.Statement, ir.View, list[Expr], int, str]]:
+    for s in body:
+        if isinstance(s, ir.For):
+            yield from _accesses(s.body)
+        elif isinstance(s, ir.If):
+            yield from _accesses((*s.then, *s.orelse))
+        elif isinstance(s, ir.Load):
+            yield s, s.view, list(s.index), 1, "a read"
+        elif isinstance(s, ir.Store):
+            yield s, s.view, list(s.index), 1, "a write"
+        elif isinstance(s, ir.Apply) and s.scope == "thread":
+            for view in s.operands:
+                if isinstance(view, ir.View) and view.shape[-1].is_const:
+                    first: list[Expr] = [ix.ZERO for _ in view.shape]
+                    yield s, view, first, view.shape[-1].const, s.use.opcode
+
+
+def _degree(kernel: ir.Kernel, view: ir.View, index: list[Expr], size: int) -> int | None:
+    """Lanes of the first warp that wait on one bank, at the first iteration of every loop."""
+    byte = locate(view, index).byte
+    tids = {v.role: v for v in kernel.hardware if v.role.startswith("tid")}
+    others = [v for v in variables(byte) if v not in tids.values()]
+    if any(v.role in ("value", "dim") for v in others):
+        return None
+    fixed: dict[Expr, int] = {v: v.lo or 0 for v in others}
+    width, height, _ = kernel.launch.block
+    lanes = min(WARP, width * height * kernel.launch.block[2])
+    at: list[int] = []
+    for lane in range(lanes):
+        place = {"tid.x": lane % width, "tid.y": lane // width % height, "tid.z": lane // (width * height)}
+        at.append(_value(byte, {**fixed, **{v: place[r] for r, v in tids.items()}}))
+    together = WARP if size <= WORD else max(1, WARP * WORD // size)
+    count = 1
+    for start in range(0, lanes, together):
+        banks: dict[int, set[int]] = {}
+        for place_ in at[start:start + together]:
+            for word in range(place_ // WORD, (place_ + size - 1) // WORD + 1):
+                banks.setdefault(word % BANKS, set()).add(word)
+        count = max(count, *(len(words) for words in banks.values()))
+    return count
+
+
+def _value(byte: Poly, env: dict[Expr, int]) -> int:
+    value = evaluate(byte, env)
+    assert isinstance(value, int)
+    return value
+
+
+# --- padding
+
+
+def _padded(kernel: ir.Kernel, tile: ir.Buffer) -> tuple[ir.Kernel, ir.Buffer] | None:
+    """The kernel with rows of ``tile`` 16 bytes apart more; None where its views rest on rows without gaps."""
+    size = element_bytes(tile.dtype)
+    shape = [e.const for e in tile.shape]
+    if len(shape) < 2 or tile.layout != TileLayout.row_major(tile.shape) or PAD % size:
+        return None
+    if any(not isinstance(step, (ir.Sub, ir.Permute, ir.Reinterpret)) for _, view, *_ in _accesses(kernel.body)
+           if view.buffer is tile for step in view.steps):
+        return None
+    pitch = shape[-1] + PAD // size
+    strides = [1]
+    for k in reversed(range(1, len(shape))):
+        strides.insert(0, pitch if k == len(shape) - 1 else strides[0] * shape[k])
+    layout = TileLayout(S[tuple(shape):tuple(strides)])
+    total = sum(_bytes(b) for b in kernel.buffers if b.scope == "shared" and b is not tile)
+    new = replace(tile, layout=layout)
+    if total + _bytes(new) > STATIC:
+        return None
+    return replace(kernel, buffers=tuple(new if b is tile else b for b in kernel.buffers),
+                   body=tuple(_moved(s, tile, new) for s in kernel.body)), new
+
+
+def _bytes(buffer: ir.Buffer) -> int:
+    low, high = buffer.layout.memory_range()
+    return (high.const - low.const) * element_bytes(buffer.dtype)
+
+
+def _moved(statement: ir.Statement, old: ir.Buffer, new: ir.Buffer) -> ir.Statement:
+    def view(v: ir.View) -> ir.View:
+        return replace(v, buffer=new) if v.buffer is old else v
+
+    if isinstance(statement, (ir.Load, ir.Store)):
+        return replace(statement, view=view(statement.view))
+    if isinstance(statement, ir.Apply):
+        return replace(statement, operands=tuple(view(o) if isinstance(o, ir.View) else o for o in statement.operands))
+    if isinstance(statement, ir.For):
+        return replace(statement, body=tuple(_moved(s, old, new) for s in statement.body))
+    if isinstance(statement, ir.If):
+        return replace(statement, then=tuple(_moved(s, old, new) for s in statement.then),
+                       orelse=tuple(_moved(s, old, new) for s in statement.orelse))
+    return statement
