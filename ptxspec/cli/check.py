@@ -8,43 +8,62 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, Ptx, Sm, Toolkit, finish, line, put_all
+from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, Ptx, Sm, Toolkit, finish, line, put
 
 if TYPE_CHECKING:
     from ptxspec.forms.verdict import FormVerdict
+
+# Characters of standard input that are answered at once.
+_PIECE = 1 << 18
 
 
 def command(
     opcodes: Annotated[list[str], typer.Argument(metavar="OPCODE...|-", help="Opcodes; - reads one a line.")],
     sm: Sm = "sm_90", ptx: Ptx = None, toolkit: Toolkit = None, json: Json = False,
-    why: Annotated[bool, typer.Option("--why", help="Also the smallest conflict of words and rules, by the "
-                                      "solver.")] = False,
+    why: Annotated[bool | None, typer.Option("--why/--no-why", help="Also the smallest conflict of words and rules, by "
+                                             "the solver; the default for one opcode.")] = None,
 ) -> None:
     """Judge opcodes for a target. Exit status 1 when one is not legal, 3 when a mnemonic is not in the database.
 
-    A list read from standard input gets one line each; name the opcode, or ask for --json, to see why.
+    A list read from standard input gets one line each, with the reason in a few words (and with --json without
+    the nearest legal forms); name the opcode to see all of it.
     """
+    from ptxspec.forms.target import machine
+    machine(sm, ptx, toolkit)
+    if "-" in opcodes and not why:
+        finish(_many(opcodes, sm, ptx, toolkit, json))
     from ptxspec.forms.check import check_many
     worst = FINE
-    bulk = "-" in opcodes and not json
-    verdicts = check_many(_lines(opcodes), sm=sm, ptx=ptx, toolkit=toolkit)
-
-    def text() -> Iterator[str]:
-        nonlocal worst
-        for verdict in verdicts:
-            if verdict.legal:
-                yield line(verdict.to_json()) if json else _legal(verdict)
-                continue
-            if worst != VIOLATED:
-                worst = UNKNOWN if verdict.code == "F002" else VIOLATED
-            if json:
-                yield line(verdict.to_json())
-            elif bulk and not why:
-                yield _short(verdict)
-            else:
-                yield _whole(verdict) + (_conflict(verdict.opcode, sm, ptx) if why else "")
-    put_all(text())
+    alone = why if why is not None else len(opcodes) == 1
+    for verdict in check_many(_lines(opcodes), sm=sm, ptx=ptx, toolkit=toolkit):
+        if not verdict.legal and worst != VIOLATED:
+            worst = UNKNOWN if verdict.code == "F002" else VIOLATED
+        if json:
+            put(line(verdict.to_json()))
+        elif verdict.legal:
+            put(_legal(verdict))
+        else:
+            put(_whole(verdict) + (_conflict(verdict.opcode, sm, ptx) if alone else ""))
     finish(worst)
+
+
+def _many(opcodes: list[str], sm: str, ptx: str | None, toolkit: str | None, json: bool) -> int:
+    """Answer the named opcodes and those of standard input, a large piece at a time. Returns the exit status."""
+    from ptxspec.forms.bulk import Bulk
+    from ptxspec.forms.target import machine
+    bulk = Bulk(machine(sm, ptx, toolkit), json=json)
+
+    def answer(rows: list[str]) -> None:
+        lines = bulk.lines(rows)
+        if lines:
+            sys.stdout.write("\n".join(lines) + "\n")
+    for opcode in opcodes:
+        if opcode != "-":
+            answer([opcode])
+            continue
+        while rows := sys.stdin.readlines(_PIECE):
+            answer([row for text in rows if (row := text.strip()) and not row.startswith(("#", "//"))])
+    return VIOLATED if bulk.illegal else UNKNOWN if bulk.unknown else FINE
 
 
 def _lines(opcodes: list[str]) -> Iterator[str]:
@@ -63,12 +82,6 @@ def _legal(verdict: FormVerdict) -> str:
     return text if verdict.ptxas else f"{text}, but the assembler {_does(verdict)}"
 
 
-def _short(verdict: FormVerdict) -> str:
-    """One line for long lists: the explanation of one opcode costs more than judging a hundred."""
-    said = "" if verdict.ptxas.value == "reject" else f", the assembler {_does(verdict)}"
-    return f"{verdict.opcode}: not legal [{verdict.code}]{said}"
-
-
 def _whole(verdict: FormVerdict) -> str:
     diagnostic = verdict.diagnostic
     assert diagnostic is not None
@@ -82,4 +95,5 @@ def _conflict(opcode: str, sm: str, ptx: str | None) -> str:
 
 
 def _does(verdict: FormVerdict) -> str:
-    return {"accept": "accepts it", "reject": "rejects it", "crash": "crashes on it"}[verdict.ptxas.value]
+    from ptxspec.forms.bulk import DOES
+    return DOES[verdict.ptxas.value]

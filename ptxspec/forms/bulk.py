@@ -1,111 +1,212 @@
 """Verdicts as lines of text or JSON, for many opcodes: hundreds of thousands a second on one core.
 
-The nearest legal forms are left out unless they are asked for: finding them costs a thousand times the verdict.
+Spellings whose words no condition can tell apart (:mod:`ptxspec.forms.alike`) have one verdict, so the line of a
+spelling is what was worked out for the first of its class, with the words put in. Two things are left out for speed:
+``nearest`` is always ``[]`` (finding legal neighbours costs a thousand times the verdict; ask for one opcode to get
+them), and a text line has the reason in one sentence.
 """
 
 from __future__ import annotations
 
 import json as _json
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from ptxspec.forms import registry
-from ptxspec.forms.check import judge
-from ptxspec.forms.parse import fits
-from ptxspec.forms.table import FormTable, Table
+from ptxspec.forms.alike import alike
+from ptxspec.forms.check import _judge
+from ptxspec.forms.parse import MAX_LENGTH, parse, spell
+from ptxspec.forms.table import Table
 from ptxspec.forms.target import Machine
-from ptxspec.forms.verdict import Floor, FormVerdict
+from ptxspec.forms.verdict import FormVerdict
 
-_quote = _json.dumps
+DOES = {
+    "accept": "accepts it",
+    "reject": "rejects it",
+    "crash": "crashes on it",
+    "unstable": "crashes on it now and then",
+}
 
 
-def text_lines(opcodes: Iterable[str], here: Machine) -> Iterator[tuple[str, FormVerdict]]:
-    """One line for each opcode: ``OPCODE: legal``, or ``OPCODE: not legal [CODE] sentence``."""
-    for opcode in opcodes:
-        verdict = judge(opcode, here)
-        if verdict.legal:
-            yield (
-                f"{opcode}: legal" if verdict.ptxas else f"{opcode}: legal; the assembler: {verdict.ptxas.value}",
-                verdict,
-            )
+class _Words(NamedTuple):
+    """What a mnemonic's spellings are read with; ``lines``: class and order of a spelling -> the parts of its line."""
+
+    table: Table
+    tokens: dict[str, tuple[int, int, int]]
+    lines: dict[tuple[int, int], tuple[str, str, bool]]
+
+
+class Bulk:
+    """Answers for one machine. ``illegal`` and ``unknown`` say whether such an opcode was among those asked so far
+    (``unknown``: a mnemonic that the database does not have)."""
+
+    def __init__(self, here: Machine, *, json: bool = False) -> None:
+        self.here, self.json = here, json
+        self.illegal = self.unknown = False
+        self._words: dict[str, _Words] = {}
+        self._rules: dict[tuple[str, str, int], str] = {}
+
+    def lines(self, opcodes: Iterable[str]) -> list[str]:
+        """One line (without its end) for each opcode."""
+        out: list[str] = []
+        add, known, json = out.append, self._words.get, self.json
+        for opcode in opcodes:
+            words = opcode.split(".")
+            found = known(words[0])
+            if found is None:
+                add(self._first(opcode, words[0]))
+                continue
+            get = found.tokens.get
+            mask = seen = last = spelling = order = 0
+            for word in words[1:]:
+                bit, slot, same = get(word, _NOTHING)
+                if seen & slot or not bit:
+                    add(self._refused(found.table, opcode, word, mask & slot))
+                    break
+                mask |= bit
+                if bit < last:
+                    order |= 3 if bit & found.table.placed else 1
+                seen |= slot
+                spelling |= same
+                last = bit
+            else:
+                parts = found.lines.get((spelling, order))
+                if parts is None:
+                    if len(opcode) > MAX_LENGTH:
+                        add(self._whole(opcode))
+                        continue
+                    parts = self._learn(found, opcode, spelling, order)
+                middle, tail, respelled = parts
+                if json:
+                    # Known words need no escaping.
+                    canonical = (spell(found.table, mask) if order else opcode) if respelled else ""
+                    add(f'{{"opcode":"{opcode}{middle}{canonical}{tail}')
+                elif respelled:
+                    add(f"{opcode}{middle}{spell(found.table, mask)}{tail}")
+                else:
+                    add(f"{opcode}{middle}")
+        return out
+
+    def _first(self, opcode: str, mnemonic: str) -> str:
+        """The line of the first opcode of a mnemonic."""
+        table = registry.find(mnemonic)
+        if table is None:
+            return self._whole(opcode)
+        self._words[mnemonic] = _Words(table, alike(table).tokens, {})
+        return self.lines((opcode,))[0]
+
+    def _learn(self, words: _Words, opcode: str, spelling: int, order: int) -> tuple[str, str, bool]:
+        """(what follows the opcode, the rest, whether the canonical spelling stands between them)."""
+        verdict = self._judged(opcode)
+        if self.json:
+            parts = self._json_parts(words.table, verdict)
+        elif verdict.code == "F105":
+            parts = (": not legal [F105] write ", _assembler(verdict), True)
         else:
-            tail = "" if verdict.ptxas.value == "reject" else f"; the assembler: {verdict.ptxas.value}"
-            yield f"{opcode}: not legal [{verdict.code}] {_reason(verdict)}{tail}", verdict
+            parts = (_said(verdict), "", False)
+        if len(words.lines) >= _MOST:
+            words.lines.clear()
+        words.lines[spelling, order] = parts
+        return parts
+
+    def _json_parts(self, table: Table, verdict: FormVerdict) -> tuple[str, str, bool]:
+        """The object of :meth:`FormVerdict.to_json` around the opcode and its canonical spelling."""
+        judgement = verdict.judgement
+        form, mask = judgement.form, judgement.parsed.mask
+        legal = "true" if verdict.legal else "false"
+        rules, floor = "[]", "null"
+        if form is not None:
+            if judgement.broken:
+                key = (table.mnemonic, form.id, judgement.broken)
+                rules = self._rules.get(key) or self._rules.setdefault(key, _dump(
+                    [{"id": r.id, "why": r.why, "spec": r.spec} for r in judgement.rules()]))
+            if form.special:
+                needs = judgement.floor()
+                floor = _dump(needs.to_json() if needs else None)
+            else:
+                ptx, sm = form.floor(mask)
+                floor = f'{{"ptx":"{ptx // 10}.{ptx % 10}","sm":{sm}}}'
+        return (
+            f'","legal":{legal},"ptxas":"{verdict.ptxas.value}","canonical":"',
+            f'","code":"{verdict.code}","rules":{rules},"floor":{floor},"nearest":[]}}',
+            form is not None,
+        )
+
+    def _whole(self, opcode: str) -> str:
+        """The line of an opcode with words that are not understood, or with too many of them."""
+        verdict = self._judged(opcode)
+        if self.json:
+            return _dump(verdict.to_json(nearest=False))
+        return f"{opcode}{_said(verdict)}"
+
+    def _refused(self, table: Table, opcode: str, word: str, other: int) -> str:
+        """The line of an opcode with a word that no form has, or with a second word for the qualifier of ``other``."""
+        if table.tolerances or table.shared or len(opcode) > MAX_LENGTH:
+            return self._whole(opcode)
+        self.illegal = True
+        code = "F102" if other else "F101"
+        if self.json:
+            return f'{{"opcode":{_json.dumps(opcode)},{_REFUSED}"{code}","rules":[],"floor":null,"nearest":[]}}'
+        if not other:
+            return f"{opcode}: not legal [F101] {_unknown(word)}"
+        first = table.names[other][1]
+        if first == word:
+            return f"{opcode}: not legal [F102] .{word} is written twice"
+        return f"{opcode}: not legal [F102] .{first} and .{word} are two words for one qualifier"
+
+    def _judged(self, opcode: str) -> FormVerdict:
+        verdict = _judge(opcode, self.here, False)
+        if verdict.code == "F002":
+            self.unknown = True
+        elif not verdict.legal:
+            self.illegal = True
+        return verdict
+
+
+_REFUSED = '"legal":false,"ptxas":"reject","canonical":"","code":'
+_NOTHING = (0, 0, 0)
+_MOST = 1 << 17
+
+
+def _dump(value: object) -> str:
+    return _json.dumps(value, separators=(",", ":"))
+
+
+def _assembler(verdict: FormVerdict) -> str:
+    """What the assembler does, where the verdict does not let one expect it."""
+    if verdict.ptxas.value == ("accept" if verdict.legal else "reject"):
+        return ""
+    return f", {'but ' if verdict.legal else ''}the assembler {DOES[verdict.ptxas.value]}"
+
+
+def _said(verdict: FormVerdict) -> str:
+    """What follows the opcode in a line of text; the same for all spellings of a class, up to unknown words."""
+    if verdict.legal:
+        return f": legal{_assembler(verdict)}"
+    return f": not legal [{verdict.code}] {_reason(verdict)}{_assembler(verdict)}"
+
+
+def _unknown(word: str) -> str:
+    return f"there is no word .{word}" if word else "a word is missing between two points"
 
 
 def _reason(verdict: FormVerdict) -> str:
-    found = _form(verdict) if verdict.code in ("F201", "F301") else None
-    if found is None:
-        return verdict.judgement.diagnostic().message
-    form, mask, _ = found
-    if verdict.code == "F301":
-        return f"needs {_floor_text(*form.floor(mask))}"
-    broken = form.broken(mask)
-    return form.rules[(broken & -broken).bit_length() - 1].why
+    code, judgement = verdict.code, verdict.judgement
+    if code == "F201":
+        return judgement.rules()[0].why
+    if code in ("F301", "F302", "F303"):
+        return f"needs {judgement.floor()}"
+    if code == "F101":
+        return _unknown(parse(verdict.opcode).word)
+    if code == "F105":
+        return f"write {judgement.canonical()}"
+    if code == "F002":
+        return "the database has no such instruction"
+    if code == "F103":
+        return f"its {judgement.diagnostic().message.rsplit(' ', 1)[1]} is missing"
+    if code == "F104":
+        return "no form has these words together"
+    return judgement.diagnostic().message
 
 
-def _form(verdict: FormVerdict) -> tuple[FormTable, int, Table] | None:
-    """The one form that has these words, its mask and its table; ``None`` where only the long way tells."""
-    opcode = verdict.opcode
-    table = registry.find(opcode.split(".", 1)[0])
-    if table is None or table.shared:
-        return None
-    mask = last = 0
-    for word in opcode.split(".")[1:]:
-        bit, slot = table.tokens.get(word, (0, 0))
-        if bit <= last or mask & slot:
-            return None
-        mask |= bit
-        last = bit
-    forms = [f for f in table.forms if fits(f, mask)]
-    return None if len(forms) != 1 or forms[0].special else (forms[0], mask, table)
-
-
-def json_lines(opcodes: Iterable[str], here: Machine, *, nearest: bool = False) -> Iterator[tuple[str, FormVerdict]]:
-    """One JSON object for each opcode, as :meth:`FormVerdict.to_json` has it."""
-    for opcode in opcodes:
-        verdict = judge(opcode, here)
-        found = None if nearest and not verdict.legal else _form(verdict)
-        if found is None or verdict.code not in ("", "F201", "F301"):
-            yield _quote(verdict.to_json(nearest=nearest), separators=(",", ":")), verdict
-            continue
-        # Every word is known and in order, so nothing needs escaping.
-        form, mask, table = found
-        legal = "true" if verdict.legal else "false"
-        rules = "[]" if verdict.legal else _rules(form, form.broken(mask), table.file)
-        yield (
-            (
-                f'{{"opcode":"{opcode}","legal":{legal},"ptxas":"{verdict.ptxas.value}","canonical":"{opcode}",'
-                f'"code":"{verdict.code}","rules":{rules},"floor":{_floor(*form.floor(mask))},"nearest":[]}}'
-            ),
-            verdict,
-        )
-
-
-@cache
-def _floor(ptx: int, sm: int) -> str:
-    return f'{{"ptx":"{ptx // 10}.{ptx % 10}","sm":{sm}}}'
-
-
-_texts: dict[tuple[int, int], str] = {}
-
-
-def _floor_text(ptx: int, sm: int) -> str:
-    found = _texts.get((ptx, sm))
-    if found is None:
-        found = _texts[ptx, sm] = str(Floor((ptx // 10, ptx % 10), sm))
-    return found
-
-
-_rule_texts: dict[tuple[str, str, int], str] = {}
-
-
-def _rules(form: FormTable, broken: int, file: str) -> str:
-    key = (file, form.id, broken)
-    found = _rule_texts.get(key)
-    if found is None:
-        rules = [
-            {"id": r.id, "why": r.why, "spec": f"{file}:{r.line}"} for i, r in enumerate(form.rules) if broken >> i & 1
-        ]
-        found = _rule_texts[key] = _quote(rules, separators=(",", ":"))
-    return found
+__all__ = ["DOES", "Bulk"]

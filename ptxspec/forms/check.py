@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ptxspec.diagnostics import Diagnostic, Note, Span
 from ptxspec.forms import registry
+from ptxspec.forms.alike import alike
 from ptxspec.forms.parse import Parsed, parse, spell, words_of
 from ptxspec.forms.table import FindingTable, FormTable, Table, ToleranceTable
 from ptxspec.forms.target import Machine, machine, pair, text
@@ -250,48 +251,35 @@ def _tolerated(
 def judge(opcode: str, here: Machine, *, entry: bool = False) -> FormVerdict:
     """The verdict for one opcode. Never raises for any text. ``entry``: the code stands in a kernel."""
     words = opcode.split(".")
-    table = _found(words[0])
-    if table is not None and here.since <= here.ptx:
-        # The way of a legal form whose words are in order; anything else goes through `_judge`.
-        get = table.tokens.get
-        mask = last = 0
-        for word in words[1:]:
-            bit, slot = get(word, _NOTHING)
-            if bit <= last or mask & slot:
-                break
-            mask |= bit
-            last = bit
-        else:
-            fitting, code = 0, ""
-            for form in table.forms:
-                if mask & ~form.allowed:
-                    continue
-                for need in form.required:
-                    if not mask & need:
-                        break
-                else:
-                    fitting += 1
-                    broken = form.broken(mask)
-                    if broken:
-                        # Sure only when no finding can waive what is broken.
-                        code = "F201" if form.documented and broken & ~form.waivable else ""
-                        continue
-                    ptx, sm = form.floor(mask)
-                    if ptx > here.ptx or sm > here.sm:
-                        code = "F301" if form.documented and not form.lowered else ""
-                    elif form.documented and not form.special and here.assembles and form.smooth[entry]:
-                        return FormVerdict(opcode, True, _ACCEPT, "", here, entry)
-                    else:
-                        code = ""
-            if code and fitting == 1:
-                return FormVerdict(opcode, False, _REJECT, code, here, entry)
-    return _judge(opcode, here, entry)
+    known = here.memo[entry].get(words[0])
+    if known is None:
+        table = registry.find(words[0])
+        if table is None:
+            return _judge(opcode, here, entry)
+        known = here.memo[entry][words[0]] = (alike(table).tokens, {})
+    get = known[0].get
+    seen = last = spelling = 0
+    for word in words[1:]:
+        bit, slot, same = get(word, _NOTHING)
+        if bit <= last or seen & slot:
+            return _judge(opcode, here, entry)
+        seen |= slot
+        spelling |= same
+        last = bit
+    # Words in order: spellings of one class have one verdict.
+    verdicts = known[1]
+    found = verdicts.get(spelling)
+    if found is not None:
+        return FormVerdict(opcode, found[0], found[1], found[2], here, entry)
+    verdict = _judge(opcode, here, entry)
+    if len(verdicts) >= _MOST:
+        verdicts.clear()
+    verdicts[spelling] = (verdict.legal, verdict.ptxas, verdict.code)
+    return verdict
 
 
-_NOTHING = (0, 0)
-_ACCEPT = Outcome.ACCEPT
-_REJECT = Outcome.REJECT
-_found = registry.find
+_NOTHING = (0, 0, 0)
+_MOST = 1 << 17
 
 
 def _judge(opcode: str, here: Machine, entry: bool) -> FormVerdict:

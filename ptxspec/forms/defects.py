@@ -10,7 +10,9 @@ from ptxspec.forms.table import RemarkTable
 # (type, lanes, register class) of one operand -> whether the operand rule of that name is about it. The rules are
 # named in specs/findings.yaml; each was measured by disassembly, and on a GPU where the finding says so.
 _RULES: Mapping[str, Callable[[str, int, str], bool]] = {
-    "b128-destination": lambda t, lanes, cls: cls == "b128" and t != "b128" and (lanes > 1 or t in ("s8", "s16", "s32")),
+    "b128-destination": lambda t, lanes, cls: (
+        cls == "b128" and t != "b128" and (lanes > 1 or t in ("s8", "s16", "s32"))
+    ),
     "scalar-f32-from-b64": lambda t, lanes, cls: t == "f32" and lanes == 1 and cls == "b64",
     "vector-f32-from-b64": lambda t, lanes, cls: t == "f32" and lanes in (2, 4) and cls == "b64",
 }

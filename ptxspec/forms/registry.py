@@ -90,5 +90,7 @@ def unknown_mnemonic(mnemonic: str) -> Diagnostic:
 
 def reset() -> None:
     """Forget loaded tables (tests that change ``PTXSPEC_TABLES``)."""
-    for cached in (vocabulary, mnemonics, find, digest):
+    from ptxspec.forms.target import machine
+
+    for cached in (vocabulary, mnemonics, find, digest, machine):
         cached.cache_clear()

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ptxspec.diagnostics import Diagnostic, Note, UsageError
 from ptxspec.forms import registry
+
+if TYPE_CHECKING:
+    from ptxspec.forms.verdict import Outcome
+
+# Mnemonic -> (words as ptxspec.forms.alike has them, class of a spelling -> (legal, what the assembler does, code)).
+Memo = dict[str, tuple[dict[str, tuple[int, int, int]], dict[int, tuple[bool, "Outcome", str]]]]
 
 _SM = re.compile(r"(?:sm_)?(\d{2,3})([af]?)\Z")
 
@@ -15,7 +22,8 @@ _SM = re.compile(r"(?:sm_)?(\d{2,3})([af]?)\Z")
 @dataclass(frozen=True, slots=True)
 class Machine:
     """``sm``: number without suffix; ``ptx``: 88 for 8.8; ``since``: the target's own first PTX version;
-    ``assembles``: the toolkit reads this version for this target."""
+    ``assembles``: the toolkit reads this version for this target; ``memo``: verdicts by mnemonic and class of spelling,
+    outside and inside of kernels."""
 
     name: str
     sm: int
@@ -23,6 +31,7 @@ class Machine:
     since: int
     toolkit: str
     assembles: bool
+    memo: tuple[Memo, Memo] = field(default_factory=lambda: ({}, {}), repr=False, compare=False)
 
 
 def text(version: int) -> str:

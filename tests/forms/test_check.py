@@ -9,7 +9,7 @@ import pytest
 
 from ptxspec.diagnostics import UsageError
 from ptxspec.forms import check, check_many, registry
-from ptxspec.forms.bulk import json_lines, text_lines
+from ptxspec.forms.bulk import Bulk
 from ptxspec.forms.check import _judge, judge
 from ptxspec.forms.parse import spell
 from ptxspec.forms.target import machine
@@ -148,16 +148,65 @@ def test_the_fast_way_agrees_with_the_long_way() -> None:
     assert legal > 500
 
 
-def test_bulk_lines_say_the_same() -> None:
+@pytest.mark.parametrize(("sm", "ptx", "toolkit"), [
+    ("sm_90", "9.0", None), ("sm_100a", "9.5", "13.5"), ("sm_70", "6.0", "12.4"), ("sm_120", "8.0", "12.0"),
+])
+def test_bulk_lines_say_the_same(sm: str, ptx: str, toolkit: str | None) -> None:
     import json
 
+    here = machine(sm, ptx, toolkit)
+    opcodes = [*_random_opcodes(random.Random(4), 4000), 'a"b\\', "ld.\u00e9", "ld.global.b32", "ld" + ".v2" * 300]
+    bulk, said = Bulk(here, json=True), Bulk(here)
+    for opcode, line, text in zip(opcodes, bulk.lines(opcodes), said.lines(opcodes), strict=True):
+        verdict = _judge(opcode, here, False)
+        answer = verdict.to_json(nearest=False)
+        assert json.loads(line) == answer
+        assert list(json.loads(line)) == list(answer)
+        assert text.startswith(f"{opcode}: {'legal' if verdict.legal else f'not legal [{verdict.code}] '}")
+        assert verdict.code != "F105" or f"write {verdict.canonical}" in text
+        if verdict.code == "F106":
+            continue
+        usual = verdict.ptxas.value == ("accept" if verdict.legal else "reject")
+        assert usual == ("the assembler" not in text.split("] ")[-1].split(", ", 1)[-1]), text
+
+
+def test_bulk_knows_what_was_among_them() -> None:
     here = machine("sm_90", "9.0")
-    opcodes = [*_random_opcodes(random.Random(4), 3000), 'a"b\\', "ld.\u00e9", "ld.global.b32"]
-    for opcode, (line, verdict), (text, _) in zip(
-        opcodes, json_lines(opcodes, here), text_lines(opcodes, here), strict=True
+    for opcodes, state in (
+        (["ld.global.b32"], (False, False)), (["ld.b32", "ld.global.v8.b32"], (True, False)),
+        (["frob.b32"], (False, True)), (["ld.global.frob"], (True, False)),
+        (["ld.b32", "frob", "st.b32.v2"], (True, True)),
     ):
-        assert json.loads(line) == check(opcode, sm="sm_90", ptx="9.0").to_json(nearest=False)
-        assert text.startswith(f"{opcode}: {'legal' if verdict.legal else 'not legal'}")
+        bulk = Bulk(here)
+        bulk.lines(opcodes)
+        assert (bulk.illegal, bulk.unknown) == state
+
+
+def test_alike_words_have_one_verdict() -> None:
+    """The memory of verdicts is by class: exchanging alike words changes nothing, on any machine."""
+    from ptxspec.forms.alike import alike
+    from ptxspec.forms.parse import spell
+
+    rng = random.Random(12)
+    vocabulary = registry.vocabulary()
+    exchanged = 0
+    for mnemonic in registry.mnemonics():
+        table = registry.table(mnemonic)
+        classes = alike(table).of
+        for _ in range(300):
+            slots: dict[str, list[int]] = {}
+            for bit, (slot, _word) in table.names.items():
+                slots.setdefault(slot, []).append(bit)
+            chosen = [rng.choice(bits) for bits in slots.values() if rng.random() < 0.5]
+            other = [rng.choice([b for b in classes if classes[b] == classes[bit]]) for bit in chosen]
+            here = machine(rng.choice(list(vocabulary.targets)), None, rng.choice(list(vocabulary.toolkits)))
+            entry = rng.random() < 0.5
+            one = _judge(spell(table, sum(chosen)), here, entry)
+            two = _judge(spell(table, sum(other)), here, entry)
+            exchanged += chosen != other
+            assert (one.legal, one.ptxas, one.code, one.floor) == (two.legal, two.ptxas, two.code, two.floor), two
+            assert [r.id for r in one.rules] == [r.id for r in two.rules]
+    assert exchanged > 1000
 
 
 def test_any_text_gets_a_verdict() -> None:
