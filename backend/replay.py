@@ -116,16 +116,16 @@ class Replay:
 def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
     """Run the counterexample of a refuted obligation, unproved kernel and all. Never raises for what a kernel does."""
     example = obligation.counterexample
-    head = (obligation.code, obligation.name, str(obligation.where))
+    head = (obligation.explain, obligation.code, str(obligation.where))
     if example is None:
         return Replay(*head, "not run", reason=f"the obligation is {obligation.verdict}: there is no counterexample")
-    if obligation.name in _SILENT:
-        return Replay(*head, "terms", reason=_SILENT[obligation.name], terms=_terms(obligation, kernel, sm))
+    if obligation.code in _SILENT:
+        return Replay(*head, "terms", reason=_SILENT[obligation.code], terms=_terms(obligation, kernel, sm))
     access = access_of(kernel, obligation)
-    inside = _stays_inside(kernel, access, example) if obligation.name == "in-bounds" else ""
+    inside = _stays_inside(kernel, access, example) if obligation.code == "in-bounds" else ""
     if inside:
         return Replay(*head, "terms", reason=inside, terms=example.lines)
-    expected = EXPECTED.get(obligation.name, "")
+    expected = EXPECTED.get(obligation.code, "")
     said = _said(obligation, example)
     try:
         module = emit(kernel, sm)
@@ -166,7 +166,7 @@ def _without_promises(ptx: str) -> str:
 
 def _not_waiting(obligation: Obligation) -> str:
     """Why threads that do not arrive may show no fault; empty where they have to."""
-    if obligation.name != "convergent":
+    if obligation.code != "convergent":
         return ""
     if obligation.subject.startswith("cluster"):
         return "threads that have ended count as arrived at the barrier of a cluster, so nobody waits for ever"
@@ -212,7 +212,7 @@ def _lines_of(kernel: Kernel, obligation: Obligation, access: Access | None, exa
         spans = [*(a.span for a in step.memory), *(r.span for r in step.registers)]
         if obligation.where in spans:
             lines.add(step.statement.span.line)
-    if obligation.name == "race-free":   # a race shows at whichever access comes second
+    if obligation.code == "race-free":   # a race shows at whichever access comes second
         for step in steps(Walker(kernel).nodes):
             if any(a.buffer.name == example.array for a in step.memory):
                 lines.add(step.statement.span.line)
@@ -243,7 +243,7 @@ def _match(obligation: Obligation, example: Counterexample, expected: str, fault
                 continue
         byte = _relative(fault, staged)
         wanted = example.byte
-        if obligation.name != "in-space" and wanted is not None and byte is not None:
+        if obligation.code != "in-space" and wanted is not None and byte is not None:
             size = access.size if access is not None else 1
             overlap = byte < wanted + (1 if expected == "race" else size) and wanted < byte + max(fault.size, 1)
             if byte != wanted and not (expected == "race" and overlap):
@@ -322,7 +322,7 @@ def _stays_inside(kernel: Kernel, access: Access | None, example: Counterexample
 def _said(obligation: Obligation, example: Counterexample) -> str:
     """The counterexample in one line, in the words of a fault."""
     who = f"thread {_at(example.thread)} of block {_at(example.block)}"
-    expected = EXPECTED.get(obligation.name, obligation.name)
+    expected = EXPECTED.get(obligation.code, obligation.code)
     if example.second is not None:
         who += f" and thread {_at(example.second.thread)} of block {_at(example.second.block)}"
     where = f" at byte {example.byte} of {example.array}" if example.byte is not None else \
@@ -339,8 +339,8 @@ def _terms(obligation: Obligation, kernel: Kernel, sm: str) -> tuple[str, ...]:
         head = f"thread {_at(example.thread)} of block {_at(example.block)}"
         values = "".join(f", {name} = {value}" for name, value in example.values.items())
         return (head + values, *example.lines, *_wrapped(example.lines))
-    found = [f"promised: {promise_of(obligation.code)}"]
-    if obligation.name in ("fits", "launch"):
+    found = [f"promised: {promise_of(obligation.explain)}"]
+    if obligation.code in ("fits", "launch"):
         try:
             emit(kernel, sm)
         except PtxspecError as error:

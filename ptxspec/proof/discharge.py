@@ -133,8 +133,8 @@ class Resolver:
         if diagnostic is not None:
             message = diagnostic.message
         return Obligation(
-            code_of(draft.name),
             draft.name,
+            code_of(draft.name),
             verdict,
             draft.where,
             draft.subject,

@@ -137,8 +137,7 @@ def _filled(result: Counterexample, draft: Draft, item: Item, env: Env) -> Count
         )
     if isinstance(about, Overlap):
         lines.append(
-            f"byte {about.slot} of {array} is written by repeat {list(about.first[0])} word {about.first[1]} "
-            f"and by repeat {list(about.second[0])} word {about.second[1]}"
+            f"byte {about.slot} of {array} is written by {_word(*about.first)} and by {_word(*about.second)}"
         )
     if isinstance(about, Unwritten):
         unit = element_bytes(about.buffer.dtype)
@@ -338,3 +337,8 @@ def wider(dtype: str) -> str | None:
 def names_registers(draft: Draft) -> bool:
     """True when the obligation is about registers."""
     return isinstance(draft.access, Registers)
+
+
+def _word(repeat: tuple[int, ...], word: int) -> str:
+    """``word 1``, or ``word 1 of repeat [0, 2]`` where there are repeats."""
+    return f"word {word} of repeat {list(repeat)}" if repeat else f"word {word}"

@@ -52,10 +52,14 @@ class Counterexample:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Obligation:
-    """One decided obligation. ``ms`` is the time it took; ``facts_used`` are names of hypotheses."""
+    """One decided obligation.
+
+    ``code`` is its stable name (``aligned``, ``in-bounds`` ...), ``explain`` the code of its diagnostics (``P101``,
+    for ``ptxspec explain``). ``ms`` is the time it took; ``facts_used`` are names of hypotheses.
+    """
 
     code: str
-    name: str
+    explain: str
     verdict: str
     where: Span
     subject: str
@@ -83,7 +87,7 @@ class Obligation:
         """The object of ``ptxspec prove --json``."""
         out: dict[str, object] = {
             "code": self.code,
-            "name": self.name,
+            "explain": self.explain,
             "verdict": self.verdict,
             "where": str(self.where),
             "ms": round(self.ms, 3),
@@ -170,7 +174,7 @@ class ProofReport:
 
     def rows(self) -> list[tuple[str, str, str, str, str, float]]:
         """(code, name, verdict, line, subject, ms) of each obligation, for tables."""
-        return [(o.code, o.name, o.verdict, f"{o.where.line}", o.subject, o.ms) for o in self.obligations]
+        return [(o.explain, o.code, o.verdict, f"{o.where.line}", o.subject, o.ms) for o in self.obligations]
 
     def text(self) -> str:
         """A plain table."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ptxspec.forms.use import OperandUse
 from ptxspec.lang import ir
 from ptxspec.lang.locate import element_bytes, locate
 from ptxspec.proof import cells, formula
@@ -234,7 +235,7 @@ class Walker:
             places = [locate(given, [*lead, word]) for word in range(words)]
             checks = places[0].checks if words == 1 else self._checks(given, lead, words)
             width = element_bytes(given.dtype)
-            what = f"{operand.name} of {apply.use.opcode}"
+            what = f"the {_part(operand)} of {apply.use.opcode}"
             if "address" in operand.kinds:
                 mine = [o for o in apply.use.obligations if o.at == operand.name]
                 kinds = {o.access for o in mine if o.access}
@@ -367,3 +368,10 @@ def written_buffers(body: Sequence[ir.Statement]) -> set[ir.Buffer]:
                 if isinstance(given, ir.View) and (operand.role != "in" or kinds & {"write", "combine"}):
                     found.add(given.buffer)
     return found
+
+
+def _part(operand: OperandUse) -> str:
+    """What an operand is to its instruction, in a word."""
+    if "address" in operand.kinds:
+        return "address"
+    return {"out": "destination", "in": "source"}.get(operand.role, "operand")

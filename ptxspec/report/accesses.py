@@ -107,7 +107,7 @@ def _seconds(report: ProofReport | None) -> dict[Span, tuple[Obligation, Counter
     found: dict[Span, tuple[Obligation, Counterexample]] = {}
     for obligation in report.failures() if report is not None else ():
         example = obligation.counterexample
-        if obligation.name != "race-free" or example is None or example.second is None or not obligation.diagnostic:
+        if obligation.code != "race-free" or example is None or example.second is None or not obligation.diagnostic:
             continue
         # The first thread's access is told before the second one's.
         places = [n.span for n in obligation.diagnostic.notes if n.span is not None and n.kind == "note"][:2]
@@ -136,7 +136,7 @@ def drawn(kernel: ir.Kernel, walker: Walker, access: Access, bad: Obligation | N
         failing = _linear(example.thread, kernel.launch.block) if example is not None and example.thread else None
         also = example.second if example is not None else None
         second = _linear(also.thread, kernel.launch.block) if also is not None and also.thread and also.block == block \
-            and bad is not None and bad.name == "race-free" else None
+            and bad is not None and bad.code == "race-free" else None
         for linear in _warp(failing, kernel.launch.block):
             atoms.append(_atom(access, walker.threads, env, linear, block, linear in (failing, second)))
         if walker.threads.count == 1 and access.free and example is None:

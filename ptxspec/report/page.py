@@ -166,7 +166,7 @@ def _access(drawn: Drawn) -> list[Figure]:
     picture = memory_picture(drawn)
     notes = [who, *picture.notes]
     if drawn.bad is not None and drawn.bad.counterexample is not None:
-        notes[:0] = [f"{drawn.bad.code} {drawn.bad.name}: {drawn.bad.message}", *drawn.bad.counterexample.lines]
+        notes[:0] = [f"{drawn.bad.explain} {drawn.bad.code}: {drawn.bad.message}", *drawn.bad.counterexample.lines]
     figures = [Figure(title, picture.drawing.inline(), tuple(notes), drawn.bad is not None)]
     if drawn.scope == "shared":
         banks, count = bank_picture(drawn)

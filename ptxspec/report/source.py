@@ -113,7 +113,7 @@ def _line(file: str, number: int, obligations: tuple[Obligation, ...]) -> Line:
         pieces += [Piece(text[at:low]), Piece(text[low:high], failed)]
         at = high
     pieces.append(Piece(text[at:]))
-    tip = "\n".join(dict.fromkeys(f"{o.verdict}: {o.name} of {o.subject}" for o in mine[:12]))
+    tip = "\n".join(dict.fromkeys(f"{o.verdict}: {o.code} of {o.subject}" for o in mine[:12]))
     if len(mine) > 12:
         tip += f"\nand {len(mine) - 12} more"
     return Line(number, tuple(p for p in pieces if p.text), verdict, tip, anchor(file, number))

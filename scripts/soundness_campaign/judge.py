@@ -44,7 +44,7 @@ def compare(truth: Truth, report: ProofReport) -> Record:
     """The outcome, the rules that are broken, and what the report said of each."""
     by_verdict: dict[str, set[str]] = {}
     for obligation in report.obligations:
-        by_verdict.setdefault(obligation.verdict, set()).add(obligation.name)
+        by_verdict.setdefault(obligation.verdict, set()).add(obligation.code)
     refuted = by_verdict.get("refuted", set())
     record: Record = {"verdict": report.verdict, "broken": sorted(truth.bad)}
     if truth.soft - truth.bad:  # broken indeed, but more than a proof promises
@@ -56,7 +56,7 @@ def compare(truth: Truth, report: ProofReport) -> Record:
         record["outcome"] = "vacuous wrong" if truth.bad or runs else "vacuous right"
     elif report.verdict == "unknown":
         record["outcome"] = "unknown illegal" if truth.bad or truth.soft else "unknown legal"
-        record["causes"] = sorted({f"{o.name}: {o.reason}" for o in report.obligations if o.verdict == "unknown"})
+        record["causes"] = sorted({f"{o.code}: {o.reason}" for o in report.obligations if o.verdict == "unknown"})
     else:
         # Where barriers are not met by all, races are judged on the structure; outside its bounds neither
         # order nor what was written is judged: there is no such element.

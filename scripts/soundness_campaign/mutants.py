@@ -184,8 +184,11 @@ def _changes(place: ast.stmt, names: set[str]) -> Iterator[tuple[str, Callable[[
 
 
 def mentions(text: str, name: str) -> str:
-    """``text`` with its kernel ``name`` called ``kernel``, and nothing else of the file that is a kernel."""
-    tree = ast.parse(text)
+    """``text`` with its kernel ``name`` called ``kernel``, and nothing else of the file that is a kernel.
+
+    Symbolic dimensions get sizes, because brute force needs them.
+    """
+    tree = _Sized().visit(ast.parse(text))
     kept: list[ast.stmt] = []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and any(ast.unparse(d) == "T.function" for d in node.decorator_list):
@@ -194,6 +197,20 @@ def mentions(text: str, name: str) -> str:
             node.name = "kernel"
         kept.append(node)
     return ast.unparse(ast.Module(kept, [])) + "\n"
+
+
+class _Sized(ast.NodeTransformer):
+    """``T.dim("M")`` becomes a number: 12, 16, 20..."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[str, int] = {}
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:  # noqa: N802 the name that ast asks for
+        """A call of T.dim."""
+        self.generic_visit(node)
+        if _call(node) == "dim" and node.args and isinstance(node.args[0], ast.Constant):
+            return ast.Constant(self.sizes.setdefault(str(node.args[0].value), 12 + 4 * len(self.sizes)))
+        return node
 
 
 def kernels_of(text: str) -> list[str]:

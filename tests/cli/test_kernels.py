@@ -53,7 +53,7 @@ def test_refuted_kernel_has_status_1_and_a_counterexample(cli: Cli, broken: str)
     assert "loading" not in result.out   # what the user's file prints does not disturb the JSON
     row, = [json.loads(line) for line in result.out.splitlines()]
     bad = [o for o in row["obligations"] if o["verdict"] == "refuted"]
-    assert [o["code"] for o in bad] == ["P103"]
+    assert [(o["code"], o["explain"]) for o in bad] == [("in-bounds", "P103")]
     assert bad[0]["counterexample"]["thread"] == [63, 0, 0]
     assert f"{broken}:9" in bad[0]["where"]
 

@@ -51,7 +51,7 @@ def without(title: str, line: str) -> str:
     kernel = next(v for v in run(title, "\n".join(kept)).values() if isinstance(v, T.KernelFunction))
     report = ptxspec.prove(kernel)
     assert report.verdict == "refuted"
-    return " ".join(sorted({o.code for o in report.obligations if o.verdict == "refuted"}))
+    return " ".join(sorted({o.explain for o in report.obligations if o.verdict == "refuted"}))
 
 
 def test_what_the_text_says_of_wrong_ones() -> None:
@@ -59,10 +59,10 @@ def test_what_the_text_says_of_wrong_ones() -> None:
     guarded = RECIPES["Copy"][0].replace("if row < M:", "if row >= 0:")
     kernel = next(v for v in run("no guard", guarded.partition("\n\n\nexe = ")[0]).values()
                   if isinstance(v, T.KernelFunction))
-    assert {o.code for o in ptxspec.prove(kernel).obligations if o.verdict == "refuted"} == {"P103"}
+    assert {o.explain for o in ptxspec.prove(kernel).obligations if o.verdict == "refuted"} == {"P103"}
     tail = RECIPES["Predicated tail"][0].replace(", preserve_dst=True", "").partition("\n\n\nexe = ")[0]
     kernel = next(v for v in run("no promise", tail).values() if isinstance(v, T.KernelFunction))
-    assert {o.code for o in ptxspec.prove(kernel).obligations if o.verdict == "refuted"} == {"P108"}
+    assert {o.explain for o in ptxspec.prove(kernel).obligations if o.verdict == "refuted"} == {"P108"}
 
 
 def test_rows_and_columns_of_the_swizzled_tile_touch_every_bank() -> None:

@@ -60,7 +60,7 @@ def test_verdict_and_message(case: tuple[str, str, KernelFunction, tuple[str, ..
     assert words, "a kernel that is not proved needs its words in EXPECT"
     for word in words:
         assert word in text, f"{word!r} is missing in:\n{text}"
-    assert words[0] in {o.code for o in report.failures()}
+    assert words[0] in {o.explain for o in report.failures()}
     if verdict == "refuted":
         for failure in report.failures():
             if failure.verdict == "refuted":

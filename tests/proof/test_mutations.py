@@ -49,7 +49,7 @@ def judge(text: str, values: dict[str, range]) -> str | None:
         return None
     report = prove(kernel, use_cache=False)
     if not truth.bad:
-        refuted = {o.name for o in report.obligations if o.verdict == "refuted"}
+        refuted = {o.code for o in report.obligations if o.verdict == "refuted"}
         assert refuted <= truth.soft, f"a right kernel is refuted:\n{text}"
         return "same"
     return "survived" if report.verdict == "proved" else "killed"

@@ -18,7 +18,7 @@ def disagreement(seed: int) -> str | None:
         return None  # refused by the language: no proof is asked for
     truth = brute.Truth(kernel, made.values)
     report = prove(kernel, use_cache=False)
-    refuted = {o.name for o in report.obligations if o.verdict == "refuted"}
+    refuted = {o.code for o in report.obligations if o.verdict == "refuted"}
     for obligation in report.obligations:
         assert obligation.verdict != "refuted" or obligation.counterexample is not None
     if report.verdict == "unknown":

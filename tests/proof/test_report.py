@@ -46,13 +46,13 @@ def test_a_proved_report() -> None:
     assert report.premises.alignments == {"A": 16, "B": 4}
     assert [text for text, _, _ in report.premises.assumptions] == ["n >= 1", "n <= 7"]
     assert len(report.premises.launch) == 1
-    assert {o.code for o in report.obligations} <= set(BY_CODE)
+    assert {o.explain for o in report.obligations} <= set(BY_CODE)
     assert all(o.ms >= 0 and o.where.line > 0 for o in report.obligations)
 
 
 def test_facts_used_and_unused() -> None:
     report = prove(scaled, use_cache=False)
-    write = next(o for o in report.obligations if o.name == "in-bounds" and o.subject == "write to B")
+    write = next(o for o in report.obligations if o.code == "in-bounds" and o.subject == "write to B")
     assert any(name.startswith("`if i < M`") or "< M" in name for name in write.facts_used)
     assert any("n <= 7" in name for name in write.facts_unused)
 

@@ -88,7 +88,7 @@ def _random(first: int, last: int) -> Iterator[tuple[int, Counter[tuple[str, str
         for obligation in prove(kernel, use_cache=False).obligations:
             if obligation.verdict == "refuted":
                 one = replay(kernel, obligation)
-                counts[obligation.name, one.status] += 1
+                counts[obligation.code, one.status] += 1
                 if not one.ok:
                     text += f"\n{one.text()}\n{made.text}"
         yield seed, counts, text
