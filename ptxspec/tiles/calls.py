@@ -6,6 +6,7 @@ from ptxspec.lang.declare import alloc_shared
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, current, intrinsic
+from ptxspec.layout import S, TileLayout
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import is_float
 from ptxspec.tiles import move, tape
@@ -47,7 +48,7 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
         tile = RegisterTile(tracer, extents, array.dtype, plan, None, region)
         tracer.put_off(tile)
         return tile
-    shared = alloc_shared(extents, array.dtype, align=16)
+    shared = alloc_shared(extents, array.dtype, align=16, layout=fastest(extents, region.main_axis()))
     watch(tracer, shared.ir.buffer)
     if len(tracer.blocks) > 1:
         insert(tracer, "before the tile is filled again, for readers of an earlier trip")
@@ -115,6 +116,14 @@ def target(array: TensorView, t: object, offset: object, bounds_check: bool, ali
     if aligned:
         _claimed(region, region.main_axis(), tracer)
     return region
+
+
+def fastest(extents: tuple[int, ...], axis: int) -> TileLayout:
+    """Dense, with ``axis`` varying fastest: what goes along it in the array goes along it in the tile."""
+    strides, below = [0] * len(extents), 1
+    for k in [axis, *(k for k in reversed(range(len(extents))) if k != axis)]:
+        strides[k], below = below, below * extents[k]
+    return TileLayout(S[extents:tuple(strides)])
 
 
 def inside_of(shared: TensorView, tracer: Tracer) -> Region:
