@@ -161,8 +161,9 @@ Update = Callable[[Bits, Bits, Bits], Bits]
 
 
 def combine(batch: Batch, active: Active, lane: Lane, space: str, width: int, value: Bits, compare: Bits,
-            update: Update) -> Lane:
-    """Atomic read-modify-write: memory becomes ``update(old, value, compare)``; the old values are returned.
+            update: Update, in_global: Update) -> Lane:
+    """Atomic read-modify-write: memory becomes ``update(old, value, compare)``, in global memory ``in_global`` of them;
+    the old values are returned.
 
     Threads that meet at one address go one after the other, in the order of their numbers.
     """
@@ -197,5 +198,6 @@ def combine(batch: Batch, active: Active, lane: Lane, space: str, width: int, va
             who, where = chosen[turn], part.index[turn]
             before = part.region.load(where, width)
             old[who] = before
-            part.region.store(where, width, update(before, value[who], compare[who]))
+            change = in_global if part.region.space == "global" else update
+            part.region.store(where, width, change(before, value[who], compare[who]))
     return Lane(old)

@@ -75,7 +75,11 @@ def _combine(c: Context, args: Arguments) -> StepFunction:
     other = args.get("compare")
     compare = value if other is None else c.value(other)
     into = c.into(args) if args.get("into") else ""
-    update = _update(str(args["op"]), type_)
+    op = str(args["op"])
+    update = _update(op, type_)
+    # PTX manual, "atom": f32 addition to global memory flushes subnormal numbers, to shared memory it does not.
+    flushes = op == "add" and args["type"] == "f32" and not args.get("subnormals")
+    in_global = _update(op, type_, ftz=True) if flushes else update
     width = type_.total // 8
 
     def step(batch: Batch, active: Active, env: Environment) -> None:
@@ -84,14 +88,14 @@ def _combine(c: Context, args: Arguments) -> StepFunction:
         for k, (new, test) in enumerate(zip(value(env), compare(env))):
             at = Lane(base.bits + np.uint64(k * width), base.undef, base.origin)
             old.append(access.combine(batch, active, at, space, width, resize(demand(new, active), type_.total),
-                                      resize(demand(test, active), type_.total), update))
+                                      resize(demand(test, active), type_.total), update, in_global))
         if into:
             env[into] = old
 
     return step
 
 
-def _update(op: str, type_: Type) -> access.Update:
+def _update(op: str, type_: Type, *, ftz: bool = False) -> access.Update:
     if op == "exch":
         return lambda old, value, test: value
     if op == "cas":
@@ -100,7 +104,7 @@ def _update(op: str, type_: Type) -> access.Update:
         return lambda old, value, test: np.where(old >= value, old.dtype.type(0), old + old.dtype.type(1))
     if op == "dec":
         return lambda old, value, test: np.where((old == 0) | (old > value), value, old - old.dtype.type(1))
-    function = compute.build(op, type_)
+    function = compute.build(op, type_, ftz=ftz)
     return lambda old, value, test: function((old, np.ascontiguousarray(value)))[0]
 
 

@@ -48,7 +48,8 @@ class Write(StepModel):
 
 
 class Combine(StepModel):
-    """Atomic read-modify-write per lane; ``into`` receives the old value."""
+    """Atomic read-modify-write per lane; ``into`` receives the old value. Additions of f32 to global memory take and
+    give zeros for subnormal numbers, unless ``subnormals`` says that they stay."""
 
     do: Literal["combine"]
     at: Name
@@ -60,6 +61,7 @@ class Combine(StepModel):
     into: Name | None = None
     order: WordExpr = ""
     scope: WordExpr = ""
+    subnormals: FlagExpr = False
 
 
 class Split(StepModel):
