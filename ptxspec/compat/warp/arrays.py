@@ -156,7 +156,8 @@ class Array:
         """Address of the first element."""
         if self._buffer is None:
             return _address(self._host)
-        return self._buffer.pointer + _address(self._host) - _address(self._base)
+        start: int = self._buffer.pointer
+        return start + _address(self._host) - _address(self._base)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from math import prod
 from types import FunctionType
 from typing import TYPE_CHECKING
@@ -36,6 +37,9 @@ _CASTS = {int: TYPES["int32"], float: TYPES["float32"], bool: TYPES["bool"]}
 class WarpReader(Reader):
     """Reads a Warp kernel: the launch is known before the body, and ``wp.tid()`` takes its count from the names."""
 
+    tracer_type: type[Tracer] = Tracer
+    suffix = ""
+
     def __init__(self, definition: FunctionType, around: Mapping[str, object], state: LaunchState, block: int,
                  inner: Mapping[str, tuple[int, ...]]) -> None:
         super().__init__(definition, around)
@@ -51,7 +55,8 @@ class WarpReader(Reader):
                       is_kernel=True)
         self.frames.append(frame)
         span = Span(source.file, source.node.lineno, source.node.col_offset + 1)
-        self.tracer = Tracer(self.definition.__name__, source.file, span, self.place, self.excerpt)
+        name = self.definition.__name__ + self.suffix
+        self.tracer = self.tracer_type(name, source.file, span, self.place, self.excerpt)
         token = launching.set(self.state)
         try:
             with tracing(self.tracer):
@@ -168,23 +173,23 @@ class Kernel:
         return Span(self.function.__code__.co_filename, self.function.__code__.co_firstlineno)
 
     def variant(self, dim: tuple[int, ...], block: int, tiled: bool, arguments: Sequence[object],
-                target: str) -> Executable:
+                target: str, reader: type[WarpReader] = WarpReader) -> Executable:
         """The executable for these arguments' types, shapes, strides and alignments."""
         kinds = self.parameters()
         if len(arguments) != len(kinds):
             raise LaunchError(Diagnostic("R331", f"{self.__name__} takes {len(kinds)} arguments ({', '.join(kinds)}); "
                                                  f"{len(arguments)} are given", self._span()))
         types = {name: self._type(name, kind, value) for (name, kind), value in zip(kinds.items(), arguments)}
-        key = (dim, block, tiled, target,
+        key = (dim, block, tiled, target, reader,
                *((t.shape, str(t.dtype), t.align, str(t.layout)) if isinstance(t, Tensor) else t
                  for t in types.values()))
         if key not in self.variants:
             from ptxspec.backend.executable import compile as build
-            self.variants[key] = build(self.specialised(dim, block, tiled, types), target)
+            self.variants[key] = build(self.specialised(dim, block, tiled, types, reader), target)
         return self.variants[key]
 
     def specialised(self, dim: tuple[int, ...], block: int, tiled: bool,
-                    types: Mapping[str, Tensor | DType]) -> Specialised:
+                    types: Mapping[str, Tensor | DType], reader: type[WarpReader] = WarpReader) -> Specialised:
         """The kernel with these parameter types, launched so."""
         original = self.function
         function = FunctionType(original.__code__, original.__globals__, original.__name__, original.__defaults__,
@@ -193,7 +198,17 @@ class Kernel:
         function.__module__ = original.__module__
         inner = {n: k.element.trailing for n, k in self.parameters().items() if isinstance(k, ArrayType)}
         return Specialised(function, self._around,
-                           WarpReader(function, self._around, LaunchState(dim, tiled), block, inner))
+                           reader(function, self._around, LaunchState(dim, tiled), block, inner))
+
+    def run(self, dim: tuple[int, ...], block: int, tiled: bool, arguments: Sequence[object], device: str | None,
+            stream: object, gradients: Sequence[Array] = (), reader: type[WarpReader] = WarpReader) -> None:
+        """Compile for these arguments if need be, and launch; ``gradients`` follow them for a backward reader."""
+        executable = self.variant(dim, block, tiled, arguments, "cuda", reader)
+        everything = [*arguments, *gradients]
+        on_gpu = any(isinstance(a, Array) and a.device.startswith("cuda") for a in everything)
+        values = [a.scalars if isinstance(a, Array) and not on_gpu else a for a in everything]
+        copies = device is not None and device.startswith("cuda") and not on_gpu
+        executable(*values, stream=stream, device="cuda" if copies else None)
 
     def _type(self, name: str, kind: object, value: object) -> Tensor | DType:
         if isinstance(kind, str):
@@ -216,6 +231,22 @@ class Kernel:
         layout = None if data.flags.c_contiguous else TileLayout(S[tuple(data.shape):tuple(strides)])
         align = min(value.pointer & -value.pointer, 16) if data.size else data.itemsize
         return Tensor(tuple(data.shape), kind.element.scalar, align=align, layout=layout)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One launch, as a tape keeps it."""
+
+    kernel: Kernel
+    dim: tuple[int, ...]
+    block: int
+    tiled: bool
+    arguments: tuple[object, ...]
+    device: str | None
+
+
+#: The lists of the tapes that record now.
+recorders: list[list[Launch]] = []
 
 
 def kernel(function: Callable[..., object] | None = None, **options: object) -> object:
@@ -252,7 +283,6 @@ def _launch(kernel: Kernel, dim: Dim, inputs: Sequence[object], outputs: Sequenc
         raise LaunchError(Diagnostic("R331", f"a launch of {list(extents)}", kernel._span()))
     if 0 in extents:
         return
-    executable = kernel.variant(extents, block, tiled, arguments, "cuda")
-    on_gpu = any(isinstance(a, Array) and a.device.startswith("cuda") for a in arguments)
-    values = [a.scalars if isinstance(a, Array) and not on_gpu else a for a in arguments]
-    executable(*values, stream=stream, device="cuda" if device and device.startswith("cuda") and not on_gpu else None)
+    kernel.run(extents, block, tiled, arguments, device, stream)
+    for launches in recorders:
+        launches.append(Launch(kernel, extents, block, tiled, tuple(arguments), device))
