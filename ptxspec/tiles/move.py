@@ -230,18 +230,36 @@ def _flattened(source: Region, target: Region) -> tuple[Region, Region]:
     return ends
 
 
+#: Bytes that a thread loads before it stores them: one whole vector, or as many narrower accesses.
+IN_FLIGHT = 31
+
+
 def _stream(tracer: Tracer, source: Region, target: Region, plan: Plan) -> None:
     bits = unit(source.bytes, plan.words)
     lanes = 8 * source.bytes * plan.words // bits
     row = registers(tracer, (plan.repeats, lanes), source.array.dtype if bits == 8 * source.bytes else f"bits{bits}",
                     "vector")
 
-    def group(repeat: Expr, at: tuple[Expr, ...]) -> None:
+    def go(verb: Verb, region: Region, repeat: Expr | int, at: tuple[Expr, ...]) -> None:
         cells = row.sub[repeat, :]
-        for verb, region in ((LD, source), (ST, target)):
-            view = window(region, at, plan.axis, plan.words)
-            code, dtype = opcode(verb, region.array, region.bytes, plan.words)
-            view = view if dtype is None else view.view(dtype)
-            issue(tracer, code, *((cells, view) if verb.reads else (view, cells)))
+        view = window(region, at, plan.axis, plan.words)
+        code, dtype = opcode(verb, region.array, region.bytes, plan.words)
+        view = view if dtype is None else view.view(dtype)
+        issue(tracer, code, *((cells, view) if verb.reads else (view, cells)))
 
-    each(tracer, plan, group, unroll=True)
+    thread, done = tracer.linear_thread(), 0
+    ahead = min(plan.full, max(1, IN_FLIGHT // (source.bytes * plan.words)))
+    for trips, count in ((plan.full // ahead, ahead), (1, plan.full % ahead)) if plan.full else ():
+        if not count:
+            continue
+        with loop(tracer, trips, "batch", unroll=True) as batch:
+            first = typed.binary("add", typed.binary("mul", batch, count), done)
+            for verb, region in ((LD, source), (ST, target)):
+                with loop(tracer, count, "repeat", unroll=True) as k:
+                    repeat = typed.binary("add", first, k)
+                    go(verb, region, repeat, plan.at(plan.group(repeat, thread)))
+        done += trips * count
+    if plan.rest:
+        with when(tracer, typed.compare("lt", thread, plan.rest)):
+            for verb, region in ((LD, source), (ST, target)):
+                go(verb, region, plan.full, plan.at(plan.group(plan.full, thread)))

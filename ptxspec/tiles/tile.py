@@ -138,7 +138,10 @@ class RegisterTile:
     # --- moving
 
     def copy_to(self, target: Region) -> bool:
-        """Load and store in one, when the load is still waiting; False when it has happened."""
+        """Load and store in one, when the load is still waiting; False when it has happened, and where the store could
+        overwrite what is still to be loaded."""
+        if self._load is not None and self._load.array.ir.buffer is target.array.ir.buffer:
+            return False
         if self._load is None or ((self._load.claimed or target.claimed) and not self._same_width(target)):
             return False
         if not self._tracer.take_back(self):

@@ -160,3 +160,19 @@ def test_misuse_has_its_code(code, call) -> None:
     with pytest.raises(ptxspec.PtxspecError) as caught:
         ptxspec.compile(misuse, target="sm_90")
     assert caught.value.code == code
+
+
+def test_a_tile_that_moves_within_one_array_is_loaded_whole_before_it_is_stored() -> None:
+    """Each thread's first store hits what it loads as its second vector: without a race, and in the wrong order if the
+    two were fused."""
+    @T.function
+    def shift(A: T.Tensor((512,), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        T.tile_store(A, T.tile_load(A, shape=256), offset=128)
+
+    exe = ptxspec.compile(shift, target="sm_90")
+    a = np.arange(512, dtype=np.float32)
+    expected = a.copy()
+    expected[128:384] = a[:256]
+    exe(a)
+    np.testing.assert_array_equal(a, expected)

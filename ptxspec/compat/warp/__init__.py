@@ -100,8 +100,8 @@ def __getattr__(name: str) -> Compound:
 
 __all__ = [
     "Array", "Kernel", "Tape", "abs", "array", "array1d", "array2d", "array3d", "array4d", "bfloat16", "block_dim",
-    "clone", "config", "constant", "empty", "empty_like", "float16", "float32", "float64", "from_numpy", "full", "func", "init",
-    "int8", "int16", "int32", "int64", "kernel", "launch", "launch_tiled", "max", "min", "ones", "static",
+    "clone", "config", "constant", "empty", "empty_like", "float16", "float32", "float64", "from_numpy", "full", "func",
+    "init", "int8", "int16", "int32", "int64", "kernel", "launch", "launch_tiled", "max", "min", "ones", "static",
     "synchronize", "tid", "tile_atomic_add", "tile_atomic_add_indexed", "tile_load", "tile_load_indexed", "tile_store",
     "tile_store_indexed", "uint8", "uint16", "uint32", "uint64", "zeros", "zeros_like",
 ]
