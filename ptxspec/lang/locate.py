@@ -171,9 +171,13 @@ def _relocated(view: View, k: int, step: Relayout, at: Sequence[Poly], inside: P
 
 
 def replicas(layout: Layout) -> tuple[Replica, ...]:
-    """The replica axes of ``layout``: further copies of every element."""
+    """The replica axes of ``layout``: further copies of every element.
+
+    A hardware axis with a single copy is kept: it says that the element is there and nowhere else on that axis.
+    """
     tile = layout.tile_layout if isinstance(layout, ComposeLayout) else layout
-    return tuple(Replica(r.axis, r.extent, r.stride) for r in getattr(tile, "replica", ()) if r.extent != ix.ONE)
+    return tuple(Replica(r.axis, r.extent, r.stride) for r in getattr(tile, "replica", ())
+                 if r.extent != ix.ONE or r.axis != "m")
 
 
 def located_words(view: View, group: Sequence[Index], repeat: Sequence[Index], words: int) -> tuple[Located, ...]:

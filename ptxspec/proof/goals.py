@@ -232,7 +232,11 @@ def register_drafts(registers: Registers, threads: Threads) -> list[Draft]:
     bounds.items.extend(bound_items(registers.checks, registers.context, registers))
     drafts.append(bounds)
     owned = draft("owned")
-    for axis, owner in registers.axes:
+    owners = dict(registers.axes)
+    for replica in registers.replicas:      # an axis that only copies lie on pins the register to those places
+        if replica.axis != "m":
+            owners.setdefault(replica.axis, ix.ZERO)
+    for axis, owner in owners.items():
         issuer = threads.coordinate(axis)
         if issuer is None:
             owned.items.append(
