@@ -28,12 +28,13 @@ class Banks:
     """The shared tiles of one kernel."""
 
     def __init__(self, tracer: Tracer) -> None:
+        self.tracer = tracer
         self.tiles: list[ir.Buffer] = []
         tracer.finishers.append(self.finish)
 
     def finish(self, kernel: ir.Kernel) -> ir.Kernel:
         """The kernel with the better layout of each tile, and notes on what conflicts are left."""
-        for tile in self.tiles:
+        for k, tile in enumerate(self.tiles):
             before = worst(kernel, tile)
             if before <= 1:
                 continue
@@ -42,6 +43,11 @@ class Banks:
                 note = (f"{tile.span}: rows of `{tile.name}` are padded by {PAD} bytes: at worst "
                         f"{worst(padded[0], padded[1])} lanes wait on one bank, not {before}")
                 kernel = replace(padded[0], notes=(*kernel.notes, note))
+                self.tiles[k] = padded[1]
+        if len(self.tiles) > 1:
+            from ptxspec.tiles.barriers import of
+            from ptxspec.tiles.storage import share
+            kernel = share(kernel, self.tiles, of(self.tracer))
         left = tuple(dict.fromkeys(
             f"{access.span}: {what} of `{view.buffer.name}`: up to {count} lanes wait on one bank"
             for access, view, what, count in conflicts(kernel) if count > 1))
@@ -65,7 +71,7 @@ def worst(kernel: ir.Kernel, tile: ir.Buffer) -> int:
 
 def conflicts(kernel: ir.Kernel) -> Iterator[Found]:
     """Each access to shared memory with its count; 1 is none. Accesses that cannot be worked out are left out."""
-    for statement, view, index, words, what in _accesses(kernel.body):
+    for statement, view, index, words, what in accesses(kernel.body):
         if view.buffer.scope != "shared":
             continue
         count = _degree(kernel, view, index, words * element_bytes(view.dtype))
@@ -73,12 +79,13 @@ def conflicts(kernel: ir.Kernel) -> Iterator[Found]:
             yield statement, view, what, count
 
 
-def _accesses(body: tuple[ir.Statement, ...]) -> Iterator[tuple[ir.Statement, ir.View, list[Expr], int, str]]:
+def accesses(body: tuple[ir.Statement, ...]) -> Iterator[tuple[ir.Statement, ir.View, list[Expr], int, str]]:
+    """Every access through a view: its statement, view, first index, elements and a word for it."""
     for s in body:
         if isinstance(s, ir.For):
-            yield from _accesses(s.body)
+            yield from accesses(s.body)
         elif isinstance(s, ir.If):
-            yield from _accesses((*s.then, *s.orelse))
+            yield from accesses((*s.then, *s.orelse))
         elif isinstance(s, ir.Load):
             yield s, s.view, list(s.index), 1, "a read"
         elif isinstance(s, ir.Store):
@@ -130,7 +137,7 @@ def _padded(kernel: ir.Kernel, tile: ir.Buffer) -> tuple[ir.Kernel, ir.Buffer] |
     shape = [e.const for e in tile.shape]
     if len(shape) < 2 or tile.layout != TileLayout.row_major(tile.shape) or PAD % size:
         return None
-    if any(not isinstance(step, (ir.Sub, ir.Permute, ir.Reinterpret)) for _, view, *_ in _accesses(kernel.body)
+    if any(not isinstance(step, (ir.Sub, ir.Permute, ir.Reinterpret)) for _, view, *_ in accesses(kernel.body)
            if view.buffer is tile for step in view.steps):
         return None
     pitch = shape[-1] + PAD // size
@@ -138,20 +145,22 @@ def _padded(kernel: ir.Kernel, tile: ir.Buffer) -> tuple[ir.Kernel, ir.Buffer] |
     for k in reversed(range(1, len(shape))):
         strides.insert(0, pitch if k == len(shape) - 1 else strides[0] * shape[k])
     layout = TileLayout(S[tuple(shape):tuple(strides)])
-    total = sum(_bytes(b) for b in kernel.buffers if b.scope == "shared" and b is not tile)
+    total = sum(size_of(b) for b in kernel.buffers if b.scope == "shared" and b is not tile)
     new = replace(tile, layout=layout)
-    if total + _bytes(new) > STATIC:
+    if total + size_of(new) > STATIC:
         return None
     return replace(kernel, buffers=tuple(new if b is tile else b for b in kernel.buffers),
-                   body=tuple(_moved(s, tile, new) for s in kernel.body)), new
+                   body=tuple(moved(s, tile, new) for s in kernel.body)), new
 
 
-def _bytes(buffer: ir.Buffer) -> int:
+def size_of(buffer: ir.Buffer) -> int:
+    """Bytes of a buffer's storage."""
     low, high = buffer.layout.memory_range()
     return (high.const - low.const) * element_bytes(buffer.dtype)
 
 
-def _moved(statement: ir.Statement, old: ir.Buffer, new: ir.Buffer) -> ir.Statement:
+def moved(statement: ir.Statement, old: ir.Buffer, new: ir.Buffer) -> ir.Statement:
+    """The statement with ``new`` in place of ``old``."""
     def view(v: ir.View) -> ir.View:
         return replace(v, buffer=new) if v.buffer is old else v
 
@@ -160,8 +169,8 @@ def _moved(statement: ir.Statement, old: ir.Buffer, new: ir.Buffer) -> ir.Statem
     if isinstance(statement, ir.Apply):
         return replace(statement, operands=tuple(view(o) if isinstance(o, ir.View) else o for o in statement.operands))
     if isinstance(statement, ir.For):
-        return replace(statement, body=tuple(_moved(s, old, new) for s in statement.body))
+        return replace(statement, body=tuple(moved(s, old, new) for s in statement.body))
     if isinstance(statement, ir.If):
-        return replace(statement, then=tuple(_moved(s, old, new) for s in statement.then),
-                       orelse=tuple(_moved(s, old, new) for s in statement.orelse))
+        return replace(statement, then=tuple(moved(s, old, new) for s in statement.then),
+                       orelse=tuple(moved(s, old, new) for s in statement.orelse))
     return statement

@@ -46,10 +46,15 @@ class Inserted:
         return replace(kernel, notes=(*kernel.notes, *notes))
 
 
+def of(tracer: Tracer) -> Inserted | None:
+    """The barriers put into the kernel so far."""
+    owners = [getattr(f, "__self__", None) for f in tracer.finishers]
+    return next((o for o in owners if isinstance(o, Inserted)), None)
+
+
 def insert(tracer: Tracer, reason: str) -> None:
     """A barrier here; ``reason`` completes "a barrier ..."."""
-    owners = [getattr(f, "__self__", None) for f in tracer.finishers]
-    inserted = next((o for o in owners if isinstance(o, Inserted)), None) or Inserted(tracer)
+    inserted = of(tracer) or Inserted(tracer)
     barrier = ir.Barrier("cta", tracer.place())
     inserted.reasons[barrier] = reason
     tracer.emit(barrier)

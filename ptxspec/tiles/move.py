@@ -32,7 +32,11 @@ def window(region: Region, at: Sequence[Expr], axis: int, words: int) -> TensorV
     """``words`` neighbouring elements of the array from tile element ``at`` on, as a view of one axis."""
     first = region.element(at)
     items = tuple(slice(i, typed.binary("add", i, words)) if k == axis else i for k, i in enumerate(first))
-    return region.array.sub[items]
+    saved, region.tracer.excerpt = region.tracer.excerpt, lambda: f"the tile of {region.array.ir.buffer.name}"
+    try:
+        return region.array.sub[items]
+    finally:
+        region.tracer.excerpt = saved
 
 
 def transfer(tracer: Tracer, verb: Verb, region: Region, cells: TensorView, at: Sequence[Expr], axis: int,

@@ -158,3 +158,38 @@ def _strided(step, dtype):
 def test_conflicts_are_counted_as_the_hardware_serves_lanes(step, dtype, count) -> None:
     """The halves of a warp go one after the other when each lane moves 8 bytes."""
     assert {c for *_, c in conflicts(_strided(step, dtype))} == {count}
+
+
+def _two(rows, across):
+    @T.function
+    def kernel(A: T.Tensor((256, 64), "float32", align=16), B: T.Tensor((256, 64), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        x = T.cuda.thread_idx("x")
+        t = T.tile_load(A, shape=(rows, 64), storage="shared")
+        if across:
+            for m in range(rows):
+                B[m, x] = t[m, 63 - x]
+        else:
+            T.tile_store(B, t)
+        u = T.tile_load(A, shape=(rows, 64), offset=(rows, 0), storage="shared")
+        if across:
+            for m in range(rows):
+                B[rows + m, x] = u[m, 63 - x]
+        else:
+            T.tile_store(B, u, offset=(rows, 0))
+
+    return kernel
+
+
+@pytest.mark.parametrize(("rows", "across", "tiles", "barriers"), [
+    (16, False, 1, 0),     # each thread reads what it wrote itself: one place, no barrier
+    (16, True, 2, 2),      # a barrier would be the price, and memory suffices
+    (104, True, 1, 3)])    # 52 KiB in all: one place, and a barrier in between
+def test_tiles_share_storage_where_it_is_free_or_needed(rows, across, tiles, barriers) -> None:
+    kernel = _two(rows, across)
+    exe = ptxspec.compile(kernel, target="sm_90")
+    assert sum(b.scope == "shared" for b in kernel.kernel().buffers) == tiles
+    assert exe.ptx.count("bar.sync") == barriers
+    a, b = np.arange(256 * 64, dtype=np.float32).reshape(256, 64), np.zeros((256, 64), np.float32)
+    exe(a, b)
+    np.testing.assert_array_equal(b[:2 * rows], a[:2 * rows, ::-1] if across else a[:2 * rows])
