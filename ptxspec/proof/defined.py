@@ -17,7 +17,7 @@ from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.numeric import NotNumeric, points
 from ptxspec.proof.registers import MAX_POINTS, Values, rows_of, slots_of
-from ptxspec.proof.state import Guards, State, at, either, meet, picks, under, without
+from ptxspec.proof.state import Guards, Key, State, at, either, meet, named, picks, under, without
 from ptxspec.proof.tree import Access, Branch, Claimed, Loop, Node, Registers, Step
 from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show
 
@@ -45,9 +45,9 @@ class Defined:
         self.drafts: dict[tuple[ir.Statement, int], Draft] = {}
         self.state: State = {}
         self.tied: list[Fact] = []  # iterations being interpreted one by one
-        self.written: list[set[tuple[ir.Buffer, int]]] = []  # what the bodies of loops write, while that is collected
-        self.unsure: list[set[tuple[ir.Buffer, int]]] = []  # written in loops that are interpreted all at once
-        self.fuzzy: set[tuple[ir.Buffer, int]] = set()  # bytes of which a loop made us know less than the truth
+        self.written: list[set[Key]] = []  # what the bodies of loops write, while that is collected
+        self.unsure: list[set[Key]] = []  # written in loops that are interpreted all at once
+        self.fuzzy: set[Key] = set()  # bytes of which a loop made us know less than the truth
 
     def run(self, nodes: tuple[Node, ...]) -> list[Draft]:
         """Interpret the whole kernel."""
@@ -104,6 +104,10 @@ class Defined:
         try:
             rows = slots_of(registers, values)
         except NotNumeric as problem:
+            places = named(registers, values)
+            if places and all(self.state.get(k, frozenset()) is None for k in places):
+                draft.items.append(Item(formula.TRUE, registers.context))
+                return
             self._whole(registers, draft, f"registers of {registers.buffer.name} are chosen by {problem}")
             return
         asked: set[Guards] = set()
@@ -141,7 +145,7 @@ class Defined:
         context: Context,
         guards: frozenset[Expr],
         path: tuple[Expr, ...],
-        key: tuple[ir.Buffer, int],
+        key: Key,
         about: Unwritten,
     ) -> None:
         if any(g in path for g in guards):
@@ -166,7 +170,7 @@ class Defined:
         finally:
             self.tied.pop()
 
-    def _set(self, key: tuple[ir.Buffer, int], guards: Guards) -> None:
+    def _set(self, key: Key, guards: Guards) -> None:
         self.state[key] = guards
         if self.written:
             self.written[-1].add(key)
@@ -179,7 +183,13 @@ class Defined:
                 for key in [k for k in self.state if k[0] is registers.buffer]:
                     self._set(key, under(self.state[key], pred))
                     self.fuzzy.add(key)
+            else:
+                for key in named(registers, values):
+                    self._set(key, None)
             return
+        if pred is not None:  # it may be one of those that only an index names
+            for key in [k for k in self.state if k[0] is registers.buffer and not isinstance(k[1], int)]:
+                self._set(key, under(self.state[key], pred))
         new: Guards = None if pred is None or pred == formula.TRUE else frozenset([pred]) - {formula.FALSE}
         for _, row in rows:
             for slot in row:

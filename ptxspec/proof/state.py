@@ -5,18 +5,36 @@ from __future__ import annotations
 from ptxspec.lang import ir
 from ptxspec.proof import formula
 from ptxspec.proof.registers import Values
-from ptxspec.proof.tree import Branch, Loop, Node, Step
+from ptxspec.proof.tree import Branch, Loop, Node, Registers, Step
 from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import Const, Expr, Var, variables
 
 Guards = frozenset[Expr] | None  # None: always; a set: under any of these conditions
-State = dict[tuple[ir.Buffer, int], Guards]
+#: A byte of a thread's storage by number, or (byte offset, bytes) where only a steady index names it.
+Key = tuple[ir.Buffer, int | tuple[Expr, int]]
+State = dict[Key, Guards]
+
+#: Variables with one value for a thread from the launch to the end.
+_STEADY = ("tid.", "ctaid.", "param", "dim")
 
 
 def at(expr: Expr, values: Values) -> Expr:
     """``expr`` in the unrolled iteration given by ``values``."""
     fixed: dict[Expr, Expr | int] = dict(values.items())
     return substitute(expr, fixed) if fixed else expr
+
+
+def named(registers: Registers, values: Values) -> list[Key]:
+    """Keys of words that are chosen by a steady index: equal expressions name equal registers. Else none."""
+    if registers.free:
+        return []
+    found: list[Key] = []
+    for slot in registers.slots:
+        place = at(slot, values)
+        if not all(v.role.startswith(_STEADY) for v in variables(place)):
+            return []
+        found.append((registers.buffer, (place, registers.word_bytes)))
+    return found
 
 
 def either(condition: Expr, yes: State, no: State) -> State:
