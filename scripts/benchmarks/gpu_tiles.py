@@ -67,7 +67,7 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
 
     found = []
     for storage in ("register", "shared"):
-        for threads in (128, 256):
+        for threads in (128, 256, 512):
             for checked in (False, True):
                 if work.partial and not checked:
                     continue
