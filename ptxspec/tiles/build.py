@@ -33,14 +33,23 @@ def loop(tracer: Tracer, count: int, name: str, *, unroll: bool) -> Iterator[Exp
     tracer.emit(ir.For(var, bounds.start, bounds.stop, bounds.step, tuple(body), unroll, span))
 
 
+#: Conditions of the `when` blocks being written, innermost last. (The tracer's own guards also name the conditions of
+#: the *other* side of a branch, so they are no facts.)
+holding: list[Expr] = []
+
+
 @contextmanager
 def when(tracer: Tracer, condition: Expr) -> Iterator[None]:
     """Statements that run where ``condition`` holds; none at all where it is known to be false."""
     if isinstance(condition, Const) and condition.value:
         yield
         return
-    with tracer.block([condition]) as body:
-        yield
+    holding.append(condition)
+    try:
+        with tracer.block([condition]) as body:
+            yield
+    finally:
+        holding.pop()
     if body and not isinstance(condition, Const):
         tracer.emit(ir.If(condition, tuple(body), (), tracer.place()))
 

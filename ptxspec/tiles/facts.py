@@ -10,7 +10,8 @@ from ptxspec.lang.trace import Tracer
 from ptxspec.proof import formula
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.normalise import proved
-from ptxspec.scalar.expr import BOOL, Expr, Var, variables
+from ptxspec.scalar.expr import Expr, Var, variables
+from ptxspec.tiles.build import holding
 
 
 class Known:
@@ -44,13 +45,12 @@ class Known:
         self._limits(claim)
         return proved(claim, self._context)
 
-    def never(self, condition: Expr, tracer: Tracer) -> bool:
-        """True when ``condition`` surely fails under the branches around the statement being read."""
+    def never(self, condition: Expr) -> bool:
+        """True when ``condition`` surely fails inside the `when` blocks being written."""
         self._limits(condition)
         context = self._context
-        for guard in tracer.guards:
-            if guard.dtype == BOOL:
-                context = context.extend(Fact(str(guard), str(guard), guard, None, "guard"))
+        for guard in holding:
+            context = context.extend(Fact(str(guard), str(guard), guard, None, "guard"))
         return proved(formula.negate(condition), context)
 
     def multiple(self, value: Expr | int, of: int) -> bool:

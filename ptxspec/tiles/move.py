@@ -45,7 +45,7 @@ def transfer(tracer: Tracer, verb: Verb, region: Region, cells: TensorView, at: 
 
     A load under ``pred`` leaves the registers as they are elsewhere: zero, by :func:`clear`.
     """
-    if pred is not None and ((isinstance(pred, Const) and not pred.value) or region.known.never(pred, tracer)):
+    if pred is not None and ((isinstance(pred, Const) and not pred.value) or region.known.never(pred)):
         return
     view = window(region, at, axis, words)
     code, dtype = opcode(verb, region.array, region.bytes, words)

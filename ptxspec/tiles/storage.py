@@ -12,7 +12,6 @@ from ptxspec.lang import ir
 from ptxspec.tiles.banks import STATIC, accesses, moved, size_of
 from ptxspec.tiles.barriers import Inserted, clash
 
-
 #: More tiles than this are left where they are: each pair is a question to the prover.
 MOST = 8
 
