@@ -126,7 +126,9 @@ class Judge:
         if mnemonic in CORE:
             made.shape = shape_of(instruction.modifiers, _TYPES)
         else:
-            made.forms = tuple(u.operands for u in uses(instruction.opcode))
+            # Without the words that the assembler reads over (`ret.uni.uni`).
+            spelling = verdict.canonical
+            made.forms = tuple(u.operands for u in uses(spelling)) if spelling else ()
             made.known = bool(made.forms)
         return made
 

@@ -57,7 +57,8 @@ def test_check_why_names_the_conflict(cli: Cli) -> None:
 
 def test_list_from_standard_input_has_one_line_each(cli: Cli) -> None:
     result = cli("check", "-", stdin="ld.global.b32\nld.global.v8.b32\n")
-    assert result.out.splitlines() == ["ld.global.b32: legal", "ld.global.v8.b32: not legal [F301]"]
+    assert result.out.splitlines() == [
+        "ld.global.b32: legal", "ld.global.v8.b32: not legal [F301] needs PTX 8.8 and sm_100"]
 
 
 def test_select_says_why_not_wider(cli: Cli) -> None:
