@@ -51,7 +51,7 @@ class Known:
         context = self._context
         for guard in holding:
             context = context.extend(Fact(str(guard), str(guard), guard, None, "guard"))
-        return proved(formula.negate(condition), context)
+        return any(proved(formula.negate(part), context) for part in formula.conjuncts(condition))
 
     def multiple(self, value: Expr | int, of: int) -> bool:
         """True when ``value`` is surely a multiple of ``of``."""

@@ -154,7 +154,7 @@ def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Te
     if _sure(whole):
         interior(tracer, verb, region, plan, cells)
         return
-    if isinstance(whole, Const):
+    if isinstance(whole, Const) or plan.groups == 1:     # one group is inside as a whole, or edge
         edge(tracer, verb, region, plan, cells)
         return
     with either(tracer, whole) as (inside, outside):
@@ -199,7 +199,7 @@ def copy(tracer: Tracer, source: Region, target: Region, threads: int) -> None:
     if _sure(inside):
         _stream(tracer, source, target, plan)
         return
-    if isinstance(inside, Const):
+    if isinstance(inside, Const) or plan.groups == 1:
         _guarded(tracer, source, target, plan)
         return
     with either(tracer, inside) as (then, other):

@@ -178,7 +178,8 @@ class Region:
         """``0 <= first`` and ``first + count <= extent``, without what is surely true."""
         extent = self.array.ir.shape[axis]
         if self.known.at_most(ix.add(ix.index(first), count), 0) or \
-                self.known.at_most(ix.add(extent, 1), ix.add(ix.index(first), count)):
+                self.known.at_most(ix.add(extent, 1), ix.add(ix.index(first), count)) or \
+                self.known.at_most(ix.add(extent, 1), count):
             return Const(False, BOOL)
         parts: list[Expr] = []
         if not self.known.at_most(0, ix.index(first)):
