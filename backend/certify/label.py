@@ -86,7 +86,8 @@ def _batch(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[Labe
 
 
 def _whole(line: str) -> bool:
-    """Generic addresses of 32 bits are refused for the module (12.0 on sm_90), not on their line."""
+    """Generic addresses of 32 bits are refused for the whole module, not on their line; what is said of one of these
+    lines holds for all of them."""
     return "cvta" in line and "u32" in line
 
 
@@ -100,6 +101,8 @@ def _halves(tool: Toolchain, setting: Setting, lines: Sequence[str], why: str) -
 def _nowhere(tool: Toolchain, setting: Setting, lines: Sequence[str], said: Sequence[str]) -> list[Label]:
     """Refused as a whole: by a single line that complains about the module, or because the setting is impossible."""
     message = said[0] if said else "no reason given"
+    if message.startswith("32-Bit") and all(_whole(line) for line in lines):
+        return [Label("reject", message)] * len(lines)
     if len(lines) > 1:
         return _halves(tool, setting, lines, message)
     probe = run_tool(tool, module(setting, []), setting.target, options=_OPTIONS, timeout=_TIMEOUT, keep=False)
