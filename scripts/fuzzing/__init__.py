@@ -1,0 +1,1 @@
+"""Malformed input for the database; see scripts/fuzz."""
