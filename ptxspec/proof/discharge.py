@@ -84,6 +84,19 @@ def _digest() -> str:
     return str(digest())
 
 
+#: How a statement is proved that no thread reaches: its own conditions exclude it, nothing else is wrong.
+NEVER = "never runs"
+
+
+def _without_conditions(context: Context) -> Context:
+    """What is known before the conditions around a statement: the launch, extents, loops and assumptions."""
+    result = Context()
+    for fact in context.facts():
+        if fact.kind not in ("guard", "pred", "select"):
+            result = result.extend(fact)
+    return result
+
+
 class Resolver:
     """Decides drafts one by one."""
 
@@ -130,6 +143,9 @@ class Resolver:
                 diagnostic = self._vacuous(draft)
             else:
                 message = f"{draft.subject} never runs, so {draft.name} says nothing"
+        elif answer is not None and answer.how == NEVER:
+            message = f"{draft.subject} never runs"
+            reason = "the conditions around it never hold together"
         if diagnostic is not None:
             message = diagnostic.message
         return Obligation(
@@ -168,6 +184,8 @@ class Resolver:
                 worst = ("proved", None, answer)
         context = draft.context
         if context is not None and self.session.reachable(context) is False:
+            if self.session.reachable(_without_conditions(context)) is not False:
+                return "proved", None, Answer("proved", how=NEVER)    # a dead branch does no harm
             return "vacuous", None, None
         return worst
 
