@@ -67,7 +67,8 @@ def module(setting: Setting, lines: Sequence[str]) -> str:
 
 def _head(setting: Setting) -> list[str]:
     # Kinds newer than the module's version or target are left out; what names them is refused, as it should be.
-    kinds = [kind for kind in _DECLARED if kind != "b128" or (setting.ptx >= (8, 3) and setting.sm >= 70)]
+    since = {"b128": ((8, 3), 70), "f16x2": ((4, 2), 53)}
+    kinds = [k for k in _DECLARED if k not in since or (setting.ptx >= since[k][0] and setting.sm >= since[k][1])]
     declare = "".join(f".reg .{kind} %{PREFIXES[kind]}<{COUNT}>; " for kind in kinds)
     start = ".visible .entry host(.param .b64 pvar)" if setting.context == "entry" else ".func host(.param .b64 pvar)"
     return [
