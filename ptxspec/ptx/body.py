@@ -110,7 +110,7 @@ class BodyParser:
                     self.statements.append(ScopeEnd(self._source.line(match.start("close"))))
             except PtxSyntaxError as error:
                 self._report(error)
-                offset = self._resume(max(error.offset, match.end()))
+                offset = self._resume(max(error.resume, match.end()))
         self.offset = offset
         while scopes:
             self._close_block()
@@ -156,6 +156,10 @@ class BodyParser:
             operands = parse_operands(text[stop:end], scope, mnemonic == "call")
         except PtxSyntaxError as error:
             error.offset += stop
+            error.resume = error.offset
+            before = text[stop : error.offset]
+            if text[error.offset : error.offset + 1] == "}" and before.count("{") > before.count("}"):
+                error.resume += 1      # it closes a vector, not the block
             scope.unknown.clear()
             raise
         predicate = match.group("pred")

@@ -30,6 +30,7 @@ class PtxSyntaxError(Exception):
     def __init__(self, code: str, message: str, offset: int, length: int = 1) -> None:
         super().__init__(message)
         self.code, self.message, self.offset, self.length = code, message, offset, length
+        self.resume = offset      # from where the parser looks for a place to go on
 
 
 class PtxError(PtxspecError):
