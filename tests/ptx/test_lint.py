@@ -226,6 +226,7 @@ def test_files_directories_and_patterns(tmp_path: Path) -> None:
 
 
 def test_a_mistake_inside_a_vector_does_not_hide_the_lines_behind_it() -> None:
-    text = (".version 9.0\n.target sm_90\n.address_size 64\n.func f() {\n.reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
+    text = (".version 9.0\n.target sm_90\n.address_size 64\n.func f() {\n"
+            ".reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<4>;\n"
             "ld.v2.b32 {%r0, !%p1}, [%rd1];\nld.b32 %p1, [%rd1];\nret;\n}\n")
     assert {6, 7} <= {f.line for f in lint(text, "m.ptx").findings}
