@@ -15,7 +15,7 @@ from math import prod
 from ptxspec.forms import registry
 from ptxspec.forms.evaluate import Evaluator
 from ptxspec.forms.parse import parse
-from ptxspec.forms.table import FormTable, OperandTable, SlotTable, Table
+from ptxspec.forms.table import FormTable, OperandTable, SlotTable, Table, bits_of
 
 from .host import COUNT, PREFIXES, register, variable
 
@@ -28,16 +28,6 @@ class Case:
 
     opcode: str
     line: str
-
-
-def bits_of(mask: int) -> list[int]:
-    """The single bits of ``mask``, lowest first."""
-    out = []
-    while mask:
-        low = mask & -mask
-        out.append(low)
-        mask ^= low
-    return out
 
 
 def choices(slot: SlotTable) -> list[int]:

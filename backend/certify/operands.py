@@ -8,9 +8,9 @@ from __future__ import annotations
 import random
 
 from ptxspec.forms import check, registry
-from ptxspec.forms.table import FormTable, Table
+from ptxspec.forms.table import FormTable, Table, bits_of
 
-from .draw import Case, bits_of, case, choices, random_cases
+from .draw import Case, case, choices, random_cases
 from .host import PREFIXES, UNDECLARABLE, Setting, register
 
 _CLASSES = [kind for kind in PREFIXES if kind not in UNDECLARABLE]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ptxspec.forms.enumerate import _walk_form
 from ptxspec.forms.evaluate import Evaluator
 from ptxspec.forms.parse import words_of
-from ptxspec.forms.table import Expression, FormTable, Table, VocabularyTable
+from ptxspec.forms.table import Expression, FormTable, Table, VocabularyTable, bits_of
 
 Floor = tuple[int, int]
 MEMORY = ("read", "write", "combine")
@@ -49,16 +49,6 @@ def smallest(floors: Iterable[Floor]) -> tuple[Floor, ...]:
     """The minimal pairs, by PTX version."""
     known = set(floors)
     return tuple(sorted(a for a in known if not any(b != a and b[0] <= a[0] and b[1] <= a[1] for b in known)))
-
-
-def bits_of(mask: int) -> list[int]:
-    """The single bits of ``mask``."""
-    out = []
-    while mask:
-        low = mask & -mask
-        out.append(low)
-        mask ^= low
-    return out
 
 
 def names_in(expression: Expression) -> frozenset[str]:

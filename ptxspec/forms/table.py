@@ -208,3 +208,13 @@ class VocabularyTable(NamedTuple):
     toolkits: Mapping[str, ToolkitTable]
     specials: Mapping[str, SpecialTable]
     sections: Mapping[str, str]
+
+
+def bits_of(mask: int) -> list[int]:
+    """The single bits of ``mask``, lowest first."""
+    out = []
+    while mask:
+        low = mask & -mask
+        out.append(low)
+        mask ^= low
+    return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BITS, BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer
+from ptxspec.scalar.expr import BITS, BOOL, INDEX, Const, Expr, Op, Poly, Var, is_integer, wrap
 
 
 class Unknown(Exception):  # noqa: N818 - a verdict, not a fault
@@ -25,8 +25,7 @@ def evaluate(expr: Expr, env: Mapping[Expr, int], *, machine: bool = False) -> i
             return memo[node]
         value = compute(node)
         if machine and is_integer(node.dtype):
-            low, high = int_range(node.dtype)
-            value = (value - low) % (high - low + 1) + low
+            value = wrap(value, node.dtype)
         memo[node] = value
         return value
 
@@ -70,8 +69,7 @@ def _apply(name: str, args: list[int], node: Op) -> int:
                 return int(a != 0)
             if not is_integer(node.dtype):
                 raise Unknown(f"{node.dtype} is not an integer type")
-            low, high = int_range(node.dtype)
-            return (a - low) % (high - low + 1) + low
+            return wrap(a, node.dtype)
         if name == "not":
             return ~a if node.dtype.startswith("int") else (1 << BITS[node.dtype]) - 1 - a
         return {"neg": -a, "abs": abs(a), "lnot": int(not a)}[name]

@@ -54,6 +54,12 @@ def int_range(dtype: str) -> tuple[int, int]:
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if is_signed(dtype) else (0, (1 << bits) - 1)
 
 
+def wrap(value: int, dtype: str) -> int:
+    """``value`` modulo 2**bits, in the range of ``dtype``."""
+    low, high = int_range(dtype)
+    return (value - low) % (high - low + 1) + low
+
+
 @lru_cache(maxsize=4096)
 def _code(text: str) -> int:
     """A number for a name that is the same in every process, unlike ``hash(text)``: orders must not vary."""

@@ -8,7 +8,7 @@ Division ``/`` is for floats; ``//`` and ``%`` round down as in Python.
 from __future__ import annotations
 
 from ptxspec.diagnostics import KernelError, Note, Span, fail
-from ptxspec.scalar.expr import BITS, BOOL, Const, Expr, Op, Poly, int_range, is_float, is_integer, is_signed
+from ptxspec.scalar.expr import BITS, BOOL, Const, Expr, Op, Poly, int_range, is_float, is_integer, is_signed, wrap
 
 Operand = Expr | int | float | bool
 
@@ -110,12 +110,6 @@ def cast(value: Operand, dtype: str, span: Span | None = None) -> Expr:
     if isinstance(value, Poly):
         value = Op("cast", (value,), "int64", span)
     return Op("cast", (value,), dtype, span)
-
-
-def wrap(value: int, dtype: str) -> int:
-    """``value`` modulo 2**bits in the range of ``dtype``."""
-    low, high = int_range(dtype)
-    return (value - low) % (high - low + 1) + low
 
 
 def binary(name: str, left: Operand, right: Operand, span: Span | None = None) -> Expr:

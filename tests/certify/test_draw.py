@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from ptxspec.backend.certify.draw import bits_of, case, choices, fit, neighbours, random_cases, size, spell, spellings
+from ptxspec.backend.certify.draw import case, choices, fit, neighbours, random_cases, size, spell, spellings
 from ptxspec.backend.certify.enumerate import accepted_anywhere, support
 from ptxspec.backend.certify.product import product_cases, product_size
 
 from ptxspec.forms import check, registry
 from ptxspec.forms.parse import parse
+from ptxspec.forms.table import bits_of
 
 SMALL = [
     (name, form.id)
