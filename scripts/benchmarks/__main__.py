@@ -17,6 +17,7 @@ CPU = {
     "checks": "legality checks: warm, and in bulk on standard input",
     "proofs": "proof time against threads, blocks, trip counts and applies",
     "latency": "compile latency: trace, prove, emit, assemble; against TIRx and Warp",
+    "tile_latency": "compile latency of tile copies against Warp",
     "emission": "registers and access widths of the emitted code, against nvcc",
     "simulator": "the simulator against numba's CUDA simulator",
 }
@@ -27,6 +28,7 @@ GPU = {
     "gpu_exchange": "exchange of rows through shared memory",
     "gpu_launch": "host time of a launch",
     "gpu_tiles": "cooperative tile copies",
+    "gpu_gradients": "adjoint kernels of cooperative tiles",
 }
 GROUPS = {"cpu": list(CPU), "gpu": list(GPU), "all": [*CPU, *GPU]}
 

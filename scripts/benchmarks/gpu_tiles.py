@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,8 +16,9 @@ from ptxspec import T
 TITLE = "Cooperative tile copies"
 METHOD = (
     "`tile_load` then `tile_store` over a whole array, ours and Warp 1.19's (register and shared storage, checked and "
-    "unchecked, with and without its grid-stride loop), the same tile shape, 128 threads a block. Otherwise as in the "
-    "dense copy. The best of Warp's variants that were run is the peer of each row."
+    "unchecked, with and without its grid-stride loop), the same tile shape; 128, 256 and 512 threads a block on both "
+    "sides. Otherwise as in the dense copy. The best of Warp's variants is the peer of each row; below the table, "
+    "every variant that was run."
 )
 
 TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint8, "float64": torch.float64}
@@ -24,7 +26,8 @@ TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint
 
 @dataclass(frozen=True)
 class Work:
-    """One comparison: arrays ``(n, m)`` (or ``(n,)`` with ``m`` 0) of ``dtype`` in tiles; ``pitch`` pads the rows."""
+    """One comparison: arrays ``(n, m)`` (or ``(n,)`` with ``m`` 0) of ``dtype`` in tiles; ``pitch`` pads the rows,
+    ``inner`` scalars make one element (3 for vec3)."""
 
     words: str
     n: int
@@ -33,13 +36,20 @@ class Work:
     tile: tuple[int, ...]
     partial: bool = False
     pitch: int | None = None
+    inner: int = 1
+
+    @property
+    def warp_dtype(self) -> str:
+        """Warp's name of the element type."""
+        return f"vec{self.inner}" if self.inner > 1 else self.dtype
 
 
 def works(quick: bool) -> list[Work]:
     """The list of the task: sizes from L2 to 2 GiB, element types, padding, partial edges, one dimension."""
     small = Work("64x64 f32, 16 MiB each way", 2048, 2048, "float32", (64, 64))
     if quick:
-        return [small, Work("64x64 f32, 2047x2045, partial edges", 2047, 2045, "float32", (64, 64), True)]
+        return [small, Work("64x64 f32, 2047x2045, partial edges", 2047, 2045, "float32", (64, 64), True),
+                Work("16x32 vec3, 512x512", 512, 512, "float32", (16, 32), inner=3)]
     return [
         Work("64x64 f32, 2 GiB each way", 16384, 32768, "float32", (64, 64)), small,
         Work("64x64 f16, 1 GiB each way", 16384, 32768, "float16", (64, 64)),
@@ -48,7 +58,10 @@ def works(quick: bool) -> list[Work]:
         Work("64x64 f32, rows of 16320 padded to 16384", 16384, 16320, "float32", (64, 64), False, 16384),
         Work("64x64 f32, 16383x16381, partial edges", 16383, 16381, "float32", (64, 64), True),
         Work("64x64 f32, 16350x16348 in 16-byte rows, partial edges", 16350, 16348, "float32", (64, 64), True),
+        Work("32x64 vec3, 1.5 GiB each way", 8192, 16384, "float32", (32, 64), inner=3),
+        Work("32x64 vec3, 8190x16348 in 16-byte rows, partial edges", 8190, 16348, "float32", (32, 64), True, inner=3),
         Work("4096 f32 in one dimension, 1 GiB each way", 1 << 28, 0, "float32", (4096,)),
+        Work("4096 f32 in one dimension, 16 MiB each way", 1 << 22, 0, "float32", (4096,)),
     ]
 
 
@@ -56,6 +69,9 @@ def _arrays(work: Work) -> tuple[torch.Tensor, torch.Tensor]:
     dtype = TORCH[work.dtype]
     if work.m == 0:
         a = random_bits((work.n,), dtype)
+        return a, torch.empty_like(a)
+    if work.inner > 1:
+        a = random_bits((work.n, work.m, work.inner), dtype)
         return a, torch.empty_like(a)
     pitch = work.pitch or work.m
     a, b = random_bits((work.n, pitch), dtype), torch.empty((work.n, pitch), dtype=dtype, device="cuda")
@@ -76,6 +92,9 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
                 def make(storage: str = storage, threads: int = threads, checked: bool = checked) -> object:
                     if work.m == 0:
                         return tiles.copy_1d(work.n, work.dtype, work.tile[0], threads, storage, checked)
+                    if work.inner > 1:
+                        return tiles.copy_vectors(work.n, work.m, work.inner, work.dtype, work.tile, threads, storage,
+                                                  checked)
                     return tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, checked, work.pitch)
 
                 found += ours(name, make, arrays, remark)
@@ -86,22 +105,20 @@ def _warps(
     work: Work, arrays: tuple[torch.Tensor, torch.Tensor], warp: object, remark: Callable[[str], None]
 ) -> list[Contestant]:
     found = []
-    for storage in ("register", "shared"):
-        for checked in (False, True):
-            if work.partial and not checked:
-                continue
-            for grid_stride in (True, False):
-                name = (f"Warp {storage}, {'checked' if checked else 'unchecked'}"
-                        f"{'' if grid_stride else ', no grid stride'}")
-                try:
-                    launch = warp.tiles(*arrays, work.dtype, work.tile, storage, checked,  # type: ignore[attr-defined]
-                                        grid_stride=grid_stride)
-                    launch()
-                    torch.cuda.synchronize()
-                except Exception as error:
-                    remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
-                    continue
-                found.append(Contestant(name, launch))
+    checks = (True,) if work.partial else (False, True)
+    for threads, storage, checked, grid_stride in itertools.product(
+            (128, 256, 512), ("register", "shared"), checks, (True, False)):
+        name = (f"Warp {storage}, {'checked' if checked else 'unchecked'}, {threads} threads"
+                f"{'' if grid_stride else ', no grid stride'}")
+        try:
+            launch = warp.tiles(*arrays, work.warp_dtype, work.tile, storage, checked,  # type: ignore[attr-defined]
+                                grid_stride=grid_stride, block=threads)
+            launch()
+            torch.cuda.synchronize()
+        except Exception as error:
+            remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
+            continue
+        found.append(Contestant(name, launch))
     return found
 
 
@@ -122,6 +139,7 @@ def run(result: Result, quick: bool) -> None:
         mine = _ours(work, (a, b), result.remark)
         entries = [*([plain] if a.is_contiguous() else []), torch_copy(b, a), *mine]
         if warp is not None:
+            warp.build_tiles(work.warp_dtype, work.tile, (True,) if work.partial else (False, True))
             entries += _warps(work, (a, b), warp, result.remark)
         times = compete(entries, b, a, result.remark, 3 if quick else 9)
         rates = {name: gigabytes(ms, 2 * a.numel() * size) for name, ms in times.items()}

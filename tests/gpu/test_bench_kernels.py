@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.kernels import moves
+from benchmarks.kernels import moves, tiles
 
 import ptxspec
 from ptxspec import T
@@ -74,3 +74,29 @@ def test_strided_load(size):
 def as_kernel_layout(x: np.ndarray, n: int) -> np.ndarray:
     """``x`` seen as the kernel's tensor ``(n, 2, 7, 2)`` with strides ``(4, 1, 4n, 2)`` elements."""
     return np.lib.stride_tricks.as_strided(x, (n, 2, 7, 2), tuple(4 * s for s in (4, 1, 4 * n, 2)))
+
+
+@pytest.mark.parametrize("storage", ["register", "shared"])
+@pytest.mark.parametrize("shape", [(16, 32), (15, 30)])
+def test_tiles_of_vectors(shape, storage):
+    a = given(*shape, 3)
+    kernel = tiles.copy_vectors(*shape, 3, "float32", (8, 16), 32, storage, True)
+    np.testing.assert_array_equal(run(kernel, a, a.shape), a)
+
+
+@pytest.mark.parametrize("storage", ["register", "shared"])
+def test_tiles_of_any_size(storage):
+    a = given(70, 72)
+    np.testing.assert_array_equal(run(tiles.copy_any(storage, 128), a, a.shape), a)
+
+
+def test_gradients_of_an_accumulation():
+    kernel = tiles.accumulate(12, 20, "float32", (8, 16), 32)
+    a, b, seed = given(12, 20), given(12, 20), given(12, 20)
+    summed, start = b.copy(), np.full_like(a, 3)
+    ptxspec.compile(kernel, target="sim")(a, summed)
+    np.testing.assert_array_equal(summed, a + b)
+    kept = seed.copy()
+    ptxspec.compile(kernel.adjoint(), target="sim")(a, b, start, kept)
+    np.testing.assert_array_equal(start, seed + 3)
+    np.testing.assert_array_equal(kept, seed)

@@ -29,6 +29,37 @@ def copy_2d(n, m, dtype, tile, threads, storage, checked, pitch=None):
     return tile_copy
 
 
+def copy_vectors(n, m, inner, dtype, tile, threads, storage, checked):
+    """Copy ``(n, m)`` elements of ``inner`` scalars each (3: vec3) in tiles of whole elements."""
+    th, tw = tile
+    grid = (-(-m // tw), -(-n // th))
+
+    @T.function
+    def tile_copy_vectors(A: T.Tensor((n, m, inner), dtype, align=16), B: T.Tensor((n, m, inner), dtype, align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
+        i = T.cuda.block_idx("y") * th
+        j = T.cuda.block_idx("x") * tw
+        t = T.tile_load(A, shape=(th, tw, inner), offset=(i, j, 0), storage=storage, bounds_check=checked)
+        T.tile_store(B, t, offset=(i, j, 0), bounds_check=checked)
+
+    return tile_copy_vectors
+
+
+def accumulate(n, m, dtype, tile, threads):
+    """``B += A`` in tiles, atomically: the kernel whose adjoint keeps the gradient of B."""
+    th, tw = tile
+    grid = (-(-m // tw), -(-n // th))
+
+    @T.function
+    def tile_accumulate(A: T.Tensor((n, m), dtype, align=16), B: T.Tensor((n, m), dtype, align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
+        i = T.cuda.block_idx("y") * th
+        j = T.cuda.block_idx("x") * tw
+        T.tile_atomic_add(B, T.tile_load(A, shape=(th, tw), offset=(i, j)), offset=(i, j))
+
+    return tile_accumulate
+
+
 def copy_1d(n, dtype, tile, threads, storage, checked):
     """The same for one dimension."""
     grid = -(-n // tile)
@@ -41,3 +72,19 @@ def copy_1d(n, dtype, tile, threads, storage, checked):
         T.tile_store(B, t, offset=i, bounds_check=checked)
 
     return tile_copy_1d
+
+
+def copy_any(storage, threads):
+    """The copy for every size: 64x64 float32 tiles, extents known at launch."""
+    rows, columns = T.dim("rows"), T.dim("columns")
+
+    @T.function
+    def tile_copy_any(A: T.Tensor((rows, columns), "float32", align=16),
+                      B: T.Tensor((rows, columns), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=((columns + 63) // 64, (rows + 63) // 64), block=threads))
+        T.assume(columns % 4 == 0)
+        i, j = T.cuda.block_idx("y") * 64, T.cuda.block_idx("x") * 64
+        t = T.tile_load(A, shape=(64, 64), offset=(i, j), storage=storage)
+        T.tile_store(B, t, offset=(i, j))
+
+    return tile_copy_any

@@ -3,6 +3,7 @@
 Everything goes on the legacy default stream, where the timing events are.
 """
 
+import contextlib
 import functools
 import importlib.util
 import sys
@@ -40,11 +41,12 @@ def transpose_tiles(a: wp.array2d(dtype=wp.float32), b: wp.array2d(dtype=wp.floa
     wp.tile_store(b, wp.tile_transpose(t), offset=(j * 64, i * 64), bounds_check=False)
 
 
-def _recorded(kernel, dim, arrays, block, tiled=False):
+def _recorded(kernel, dim, arrays, block, tiled=False, **more):
     device = wp.get_device("cuda:0")
     launch = wp.launch_tiled if tiled else wp.launch
     command = launch(
-        kernel, dim=dim, inputs=list(arrays), block_dim=block, device=device, stream=device.null_stream, record_cmd=True
+        kernel, dim=dim, inputs=list(arrays), block_dim=block, device=device, stream=device.null_stream,
+        record_cmd=True, **more,
     )
     return lambda: command.launch(stream=device.null_stream)
 
@@ -84,22 +86,22 @@ def plain_launch(a, b):
 _TILES = """
 import warp as wp
 
-@wp.kernel(enable_backward=False, grid_stride={grid_stride})
-def copy_tiles(a: wp.array(dtype=wp.{dtype}, ndim={rank}), b: wp.array(dtype=wp.{dtype}, ndim={rank})):
+@wp.kernel(enable_backward={backward}, grid_stride={grid_stride})
+def move_tiles(a: wp.array(dtype=wp.{dtype}, ndim={rank}), b: wp.array(dtype=wp.{dtype}, ndim={rank})):
     {index} = wp.tid()
-    t = wp.tile_load(a, shape={shape}, offset={offset}, storage="{storage}", bounds_check={checked}, aligned={aligned})
-    wp.tile_store(b, t, offset={offset}, bounds_check={checked}, aligned={aligned})
+    t = wp.tile_load(a, shape={shape}, offset={offset}, storage="{storage}", bounds_check={checked})
+    wp.{out}(b, t, offset={offset}, bounds_check={checked})
 """
 
 
 @functools.cache
-def _tile_kernel(dtype, shape, storage, checked, aligned, grid_stride):
-    """A tile copy in a module of its own, written to a file because Warp reads its kernels' source."""
+def _tile_kernel(dtype, shape, storage, checked, grid_stride, out="tile_store", backward=False):
+    """A kernel in a module of its own, written to a file because Warp reads its kernels' source."""
     names = "ijkl"[: len(shape)]
     offset = ", ".join(f"{name} * {extent}" for name, extent in zip(names, shape, strict=True))
     text = _TILES.format(
         grid_stride=grid_stride, dtype=dtype, rank=len(shape), index=", ".join(names), shape=tuple(shape),
-        offset=f"({offset},)", storage=storage, checked=checked, aligned=aligned,
+        offset=f"({offset},)", storage=storage, checked=checked, out=out, backward=backward,
     )
     path = Path(tempfile.mkdtemp()) / f"warp_tiles_{abs(hash(text))}.py"
     path.write_text(text)
@@ -107,15 +109,36 @@ def _tile_kernel(dtype, shape, storage, checked, aligned, grid_stride):
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
-    return module.copy_tiles
+    return module.move_tiles
 
 
 DTYPES = {"float32": wp.float32, "float16": wp.float16, "uint8": wp.uint8, "vec3": wp.vec3, "float64": wp.float64}
+BLOCKS = (128, 256, 512)
+STORAGES = ("register", "shared")
 
 
-def tiles(a, b, dtype, shape, storage, checked, aligned=False, grid_stride=True, block=BLOCK):
-    """Tile copy of torch tensors; partial tiles are covered by rounding the number of tiles up."""
-    kernel = _tile_kernel(dtype, tuple(shape), storage, checked, aligned, grid_stride)
-    views = [wp.from_torch(x, dtype=DTYPES[dtype]) for x in (a, b)]
+def build_tiles(dtype, shape, checks, out="tile_store", backward=False, blocks=BLOCKS):
+    """Build every variant of a tile kernel, several at a time; what fails to build shows when it is launched."""
+    kernels = [_tile_kernel(dtype, tuple(shape), storage, checked, grid_stride, out, backward)
+               for storage in STORAGES for checked in checks for grid_stride in (True, False)]
+    for block in blocks:
+        with contextlib.suppress(Exception):
+            wp.force_load(wp.get_device("cuda:0"), [kernel.module for kernel in kernels], block, 8)
+
+
+def _launched(kernel, views, shape, block, **more):
     dim = tuple(-(-extent // tile) for extent, tile in zip(views[0].shape, shape, strict=True))
-    return _recorded(kernel, dim, views, block, tiled=True)
+    return _recorded(kernel, dim, views, block, tiled=True, **more)
+
+
+def tiles(a, b, dtype, shape, storage, checked, grid_stride=True, block=BLOCK):
+    """Tile copy of torch tensors; partial tiles are covered by rounding the number of tiles up."""
+    kernel = _tile_kernel(dtype, tuple(shape), storage, checked, grid_stride)
+    return _launched(kernel, [wp.from_torch(x, dtype=DTYPES[dtype]) for x in (a, b)], shape, block)
+
+
+def backward(arrays, gradients, dtype, shape, storage, grid_stride, block, out):
+    """The adjoint of a tile copy (``out`` "tile_store") or accumulation ("tile_atomic_add"), as a tape launches it."""
+    kernel = _tile_kernel(dtype, tuple(shape), storage, True, grid_stride, out, True)
+    views, adjoints = ([wp.from_torch(x, dtype=DTYPES[dtype]) for x in group] for group in (arrays, gradients))
+    return _launched(kernel, views, shape, block, adj_inputs=adjoints, adjoint=True)

@@ -1,0 +1,165 @@
+"""Adjoint kernels of tile operations on the GPU against Warp's backward pass of the same kernel, and torch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+import ptxspec
+from benchmarks.contestants import gigabytes, warp_kernels
+from benchmarks.kernels import tiles
+from benchmarks.race import Contestant, race, require_gpu
+from benchmarks.record import Result
+
+TITLE = "Gradients of cooperative tiles"
+METHOD = (
+    "The adjoint of a tile copy (`B = A`: read B's gradient, add it atomically to A's, clear B's) and of an atomic "
+    "accumulation (`B += A`: B's gradient stays), ours and Warp 1.19's backward launch of the same kernel (register "
+    "and shared, with and without its grid-stride loop; checked on both sides), 128, 256 and 512 threads a block; and "
+    "torch's `add_` and `zero_`. GB/s count each gradient's bytes as often as they must move: read, added to (read and "
+    "written), cleared. Every contestant first runs once on random gradients of small whole numbers, and all bytes are "
+    "compared."
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """One comparison: the adjoint of a copy or (``adds``) an accumulation of ``(n, m)`` in tiles."""
+
+    words: str
+    n: int
+    m: int
+    dtype: str
+    adds: bool = False
+    tile: tuple[int, int] = (64, 64)
+
+    @property
+    def moved(self) -> int:
+        """Bytes that must travel: the seed read, the sum read and written, and the seed cleared by a copy."""
+        size = torch.empty((), dtype=getattr(torch, self.dtype)).element_size()
+        return self.n * self.m * size * (3 if self.adds else 4)
+
+
+def works(quick: bool) -> list[Work]:
+    """Sizes from L2 to 1 GiB, half precision, partial edges."""
+    if quick:
+        return [Work("copy 64x64 f32, 2047x2044", 2047, 2044, "float32"),
+                Work("accumulate 64x64 f32, 1 MiB", 512, 512, "float32", True)]
+    return [
+        Work("copy 64x64 f32, 1 GiB an array", 16384, 16384, "float32"),
+        Work("copy 64x64 f32, 8 MiB an array", 2048, 1024, "float32"),
+        Work("copy 64x64 f16, 512 MiB an array", 16384, 16384, "float16"),
+        Work("copy 64x64 f32, 16350x16348, partial edges", 16350, 16348, "float32"),
+        Work("copy 64x64 f32, 16383x16381, partial edges", 16383, 16381, "float32"),
+        Work("accumulate 64x64 f32, 1 GiB an array", 16384, 16384, "float32", True),
+    ]
+
+
+@dataclass(frozen=True)
+class Arrays:
+    """``a`` and ``b`` with their gradients, and the seed."""
+
+    a: torch.Tensor
+    b: torch.Tensor
+    ga: torch.Tensor
+    gb: torch.Tensor
+    seed: torch.Tensor
+
+    @classmethod
+    def of(cls, work: Work) -> Arrays:
+        """Fresh arrays; the seed holds small whole numbers, so that sums are exact."""
+        dtype = getattr(torch, work.dtype)
+        seed = torch.randint(-8, 9, (work.n, work.m), device="cuda").to(dtype)
+        return cls(*(torch.zeros_like(seed) for _ in range(4)), seed)
+
+    def wrong(self, work: Work, launch: Callable[[], object]) -> str:
+        """One run from known gradients; empty when every byte is right."""
+        self.ga.fill_(3)
+        self.gb.copy_(self.seed)
+        try:
+            launch()
+            torch.cuda.synchronize()
+        except Exception as error:
+            return f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"
+        kept = self.seed if work.adds else torch.zeros_like(self.seed)
+        right = torch.equal(self.ga, self.seed + 3) and torch.equal(self.gb, kept)
+        return "" if right else "wrong gradient"
+
+
+def _ours(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Contestant]:
+    found = []
+    given = (arrays.a, arrays.b, arrays.ga, arrays.gb)
+    for storage, threads in itertools.product(("register", "shared"), (128, 256, 512)):
+        if work.adds and storage == "shared":
+            continue        # an adjoint has no use for the forward tile's storage
+        name = f"{storage}, {threads} threads"
+        if work.adds:
+            kernel = tiles.accumulate(work.n, work.m, work.dtype, work.tile, threads)
+        else:
+            kernel = tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, True)
+        try:
+            executable = ptxspec.compile(kernel.adjoint(), target="cuda")
+        except Exception as error:
+            remark(f"{name} not compiled: {type(error).__name__}: {str(error)[:300]}")
+            continue
+        found.append(Contestant(name, lambda run=executable: run(*given), ours=True))
+    return found
+
+
+def _warps(work: Work, arrays: Arrays, warp: object, remark: Callable[[str], None]) -> list[Contestant]:
+    found = []
+    out = "tile_atomic_add" if work.adds else "tile_store"
+    warp.build_tiles(work.dtype, work.tile, (True,), out, True)  # type: ignore[attr-defined]
+    for storage, threads, grid_stride in itertools.product(("register", "shared"), (128, 256, 512), (True, False)):
+        name = f"Warp {storage}, {threads} threads{'' if grid_stride else ', no grid stride'}"
+        try:
+            launch = warp.backward(  # type: ignore[attr-defined]
+                (arrays.a, arrays.b), (arrays.ga, arrays.gb), work.dtype, work.tile, storage, grid_stride, threads, out)
+        except Exception as error:
+            remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
+            continue
+        found.append(Contestant(name, launch))
+    return found
+
+
+def _torch(work: Work, arrays: Arrays) -> Contestant:
+    def launch() -> None:
+        arrays.ga.add_(arrays.gb)
+        if not work.adds:
+            arrays.gb.zero_()
+
+    return Contestant("torch add_" if work.adds else "torch add_, zero_", launch)
+
+
+def run(result: Result, quick: bool) -> None:
+    """Fill ``result``."""
+    require_gpu()
+    warp = warp_kernels(result.remark)
+    for work in works(quick):
+        arrays = Arrays.of(work)
+        entries = [*_ours(work, arrays, result.remark), _torch(work, arrays)]
+        if warp is not None:
+            entries += _warps(work, arrays, warp, result.remark)
+        sound = []
+        for entry in entries:
+            wrong = arrays.wrong(work, entry.launch)
+            if wrong:
+                result.remark(f"{work.words}: {entry.name} left out: {wrong}")
+            else:
+                sound.append(entry)
+        arrays.gb.copy_(arrays.seed)
+        rates = {name: gigabytes(ms, work.moved) for name, ms in race(sound, 3 if quick else 9).items()}
+        mine = {e.name: rates[e.name] for e in sound if e.ours}
+        warps = {name: rate for name, rate in rates.items() if name.startswith("Warp")}
+        if mine:
+            best = max(mine, key=lambda name: mine[name])
+            for peers in (warps, {n: r for n, r in rates.items() if n.startswith("torch")}):
+                top = max(peers, key=lambda name: peers[name], default="Warp")
+                result.add(f"{work.words} ({best})", mine[best], "GB/s", against=top, other=peers.get(top), lower=False)
+        for name, rate in sorted(rates.items(), key=lambda item: -item[1]):
+            result.remark(f"{work.words}: {name}: {rate:,.0f} GB/s")
+        del arrays, entries, sound
+        torch.cuda.empty_cache()
