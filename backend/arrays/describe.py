@@ -78,6 +78,7 @@ def to_numpy(view: ArrayView) -> numpy.ndarray:
     if view.device != "cpu":
         raise no_such_device(view.owner, f"{view.device}, which the host cannot read;")
     known = view.dtype if not view.dtype.startswith(("bfloat", "float8")) else f"uint{8 * view.itemsize}"
+    known = f"V{view.itemsize}" if known.startswith("bits") else known
     if view.size == 0:
         return np.empty(view.shape, known)
     low, high = view.byte_range

@@ -24,6 +24,7 @@ _DTYPES: dict[tuple[int, int], str] = {
     (1, 8): "uint8", (1, 16): "uint16", (1, 32): "uint32", (1, 64): "uint64",
     (2, 16): "float16", (2, 32): "float32", (2, 64): "float64", (4, 16): "bfloat16", (6, 8): "bool",
     (8, 8): "float8_e4m3", (10, 8): "float8_e4m3", (12, 8): "float8_e5m2",
+    (5, 64): "bits64", (5, 128): "bits128",
 }
 _CODES = {
     0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool", 7: "float8_e3m4",

@@ -12,7 +12,7 @@ from .view import ALIASES, ITEMSIZE, ArrayView, compact_strides
 if TYPE_CHECKING:
     import numpy
 
-_KINDS = {"i": "int", "u": "uint", "f": "float"}
+_KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
 _TYPESTR = re.compile(r"^([<>|=])([a-zA-Z])(\d+)$")
 
 
@@ -20,6 +20,8 @@ def describe_numpy(array: numpy.ndarray) -> ArrayView:
     """View of a NumPy array of any strides; types of ml_dtypes (bfloat16, fp8) are known by name."""
     dtype = array.dtype
     name = ALIASES.get(dtype.name, dtype.name)
+    if dtype.kind == "V" and dtype.names is None and dtype.subdtype is None:   # plain bytes, such as "V16"
+        name = f"bits{8 * dtype.itemsize}"
     if name not in ITEMSIZE or dtype.itemsize != ITEMSIZE[name]:
         raise no_such_dtype(array, str(dtype))
     if not dtype.isnative:
@@ -63,6 +65,7 @@ def _dtype(array: object, typestr: object) -> str:
     if kind == "b" and size == 1:
         return "bool"
     name = f"{_KINDS.get(kind, '')}{8 * size}"
+    name = ALIASES.get(name, name)
     if name not in ITEMSIZE:
         raise no_such_dtype(array, str(typestr))
     if order == ">":

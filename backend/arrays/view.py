@@ -9,11 +9,14 @@ from math import prod
 ITEMSIZE: dict[str, int] = {
     "bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
     "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "float8_e4m3": 1, "float8_e5m2": 1,
+    "bits8": 1, "bits16": 2, "bits32": 4, "bits64": 8, "bits128": 16,
 }
 
 #: names that other libraries give to these types
 ALIASES: dict[str, str] = {
     "float8_e4m3fn": "float8_e4m3", "bool_": "bool", "half": "float16", "float": "float32", "double": "float64",
+    # Kernels only move these.
+    "complex64": "bits64", "complex128": "bits128",
 }
 
 

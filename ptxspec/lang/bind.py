@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse, said
-from ptxspec.lang.locate import replicas
 from ptxspec.lang.tensor import ElementRef, Pointer, TensorView
 from ptxspec.layout import show_shape
 from ptxspec.layout.value import Value
@@ -92,18 +91,8 @@ def bind(use: FormUse, given: tuple[Given, ...], spans: tuple[Span, ...], group:
                    help="view or rearrange one of them so that the middle axes agree")
         if repeat is None:
             repeat, first = extents, operand.name
-        if written(use, operand) and any(r.axis == "m" for r in copies(value.ir)):
-            refuse("K157", f"{operand.name} of {use.opcode} is written, but its layout keeps several copies of each "
-                           "element and one instruction writes one of them", at,
-                   help="write each copy through a layout without replicas")
         result.append(value.ir)
     return tuple(result), repeat or ()
-
-
-def copies(view: ir.View) -> tuple[ir.Replica, ...]:
-    """Replica axes of the layout that decides where elements of ``view`` lie."""
-    relaid = [s.layout for s in view.steps if isinstance(s, ir.Relayout)]
-    return replicas(relaid[-1] if relaid else view.buffer.layout)
 
 
 def _tuple(extents: tuple[int, ...]) -> str:

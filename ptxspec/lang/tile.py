@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 from ptxspec.diagnostics import Diagnostic, FormError, KernelError, Note, Span
 from ptxspec.lang import ir
-from ptxspec.lang.bind import POLICY, Group, bind, data_operands, has_policy
+from ptxspec.lang.bind import POLICY, Group, bind, data_operands, has_policy, is_memory, written
+from ptxspec.lang.copies import each_copy
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.groups import group_of
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import current, intrinsic
 from ptxspec.layout.value import Value
+from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import BOOL, Expr, show
+from ptxspec.scalar.expr import BITS, BOOL, Expr, show
 
 if TYPE_CHECKING:
     from ptxspec.forms.use import FormUse
@@ -76,7 +78,49 @@ def apply(instruction: Opcode | str, *operands: object, scope: str = "thread", p
     if preserve_dst and not any(o.role == "out" for o in data_operands(use)):
         refuse("K178", f"{use.opcode} has no register result to preserve", span)
     policy = _policy(cache_policy, use.opcode, has_policy(use), span)
-    tracer.emit(ir.Apply(use, scope, bound, names, extents, repeat, guard, preserve_dst, policy, span, spans))
+    written_to = _written_copies(use, bound, spans)
+    first = tuple(written_to[k][0] if k in written_to else o for k, o in enumerate(bound))
+    tracer.emit(ir.Apply(use, scope, first, names, extents, repeat, guard, preserve_dst, policy, span, spans))
+    for k, (whole, *others) in written_to.items():
+        for other in others:
+            if is_memory(data_operands(use)[k]):
+                operands_there = (*first[:k], other, *first[k + 1:])
+                tracer.emit(ir.Apply(use, scope, operands_there, names, extents, repeat, guard, preserve_dst, policy,
+                                     span, spans))
+            else:
+                move = Opcode(f"mov.b{BITS[other.dtype]}")
+                apply(move, _by_word(other, span), _by_word(whole, span), scope=scope, pred=guard,
+                      preserve_dst=preserve_dst)
+
+
+def _written_copies(use: FormUse, bound: tuple[ir.View | Expr, ...],
+                    spans: tuple[Span, ...]) -> dict[int, list[ir.View]]:
+    """Operands that the instruction changes and that have several copies in memory, by position (K157).
+
+    Memory is written by the same instruction once more; registers get the others by moves.
+    """
+    result: dict[int, list[ir.View]] = {}
+    for k, (operand, value, at) in enumerate(zip(data_operands(use), bound, spans, strict=True)):
+        if not isinstance(value, ir.View) or not written(use, operand):
+            continue
+        views = each_copy(value, at)
+        if len(views) == 1:
+            continue
+        if is_memory(operand) and any(o.role in ("out", "inout") for o in data_operands(use)):
+            refuse("K157", f"{use.opcode} changes `{value.buffer.name}` and gives back what was there, but its layout "
+                           "keeps several copies of each element", at,
+                   help="use a layout without replicas, or an instruction without a result")
+        if not is_memory(operand) and BITS[value.dtype] == 8:
+            refuse("K157", f"`{value.buffer.name}` keeps several copies of 8-bit registers, and no instruction moves "
+                           "one to another", at, help="use a layout without replicas, or wider elements")
+        result[k] = views
+    return result
+
+
+def _by_word(view: ir.View, span: Span) -> TensorView:
+    """The operand with every word as an atom of its own."""
+    shape = (*view.shape, ix.ONE)
+    return TensorView(ir.View(view.buffer, (*view.steps, ir.Reshape(shape, span)), shape, view.dtype, span))
 
 
 def _choose(opcode: str, operands: tuple[object, ...], spans: tuple[Span, ...], group: Group,

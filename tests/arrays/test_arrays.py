@@ -83,11 +83,20 @@ def test_the_view_keeps_the_memory() -> None:
     assert len(junk) == 50
 
 
-@pytest.mark.parametrize("name", sorted(set(ITEMSIZE) - {"bfloat16", "float8_e4m3", "float8_e5m2"}))
+@pytest.mark.parametrize("name", sorted(set(ITEMSIZE) - {"bfloat16", "float8_e4m3", "float8_e5m2", "bits8", "bits16", "bits32"}))
 def test_every_dtype_of_numpy(name: str) -> None:
-    array = np.zeros(3, name)
+    array = np.zeros(3, {"bits64": "complex64", "bits128": "complex128"}.get(name, name))
     assert describe(array).dtype == name
     assert describe(OnlyDlpack(array)).dtype == name
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16])
+def test_plain_bytes_are_bits(size: int) -> None:
+    array = np.frombuffer(bytes(range(3 * size)), f"V{size}")
+    assert (describe(array).dtype, describe(array).itemsize) == (f"bits{8 * size}", size)
+    assert to_numpy(describe(array)).tobytes() == array.tobytes()
+    with pytest.raises(LaunchError):   # a record is no plain word
+        describe(np.zeros(3, [("x", f"V{size}")]))
 
 
 @pytest.mark.parametrize("versioned", [True, False])
@@ -129,12 +138,12 @@ def test_dlpack_flags_devices_and_streams() -> None:
         (Exporter(device=(10, 0)), "R123"), (Exporter(device=(99, 0)), "R123"), (Exporter(major=2), "R121"),
         (Exporter(name=b"used_dltensor"), "R121"), (Exporter(fail=lambda: BufferError("no")), "R121"),
         (Exporter(fail=lambda: TypeError("odd")), "R121"), (Exporter(shape=(2, -3)), "R121"),
-        (np.zeros(2, np.complex64), "R122"), (np.array([object()]), "R122"), (np.array(["a"]), "R122"),
+        (np.zeros(2, np.clongdouble), "R122"), (np.array([object()]), "R122"), (np.array(["a"]), "R122"),
         (np.zeros(2, "datetime64[s]"), "R122"), (np.zeros(2, ">f4"), "R122"), (np.zeros(2, [("a", "i4")]), "R122"),
         (np.zeros(2, np.longdouble), "R122"),
         ([1, 2], "R120"), (3, "R120"), (None, "R120"), ("text", "R120"), (memoryview(b"ab"), "R120"), (object, "R120"),
         (Exporter, "R120"),
-        (Interface(typestr="<c8"), "R122"), (Interface(typestr=">f4"), "R122"), (Interface(typestr="<V2"), "R122"),
+        (Interface(typestr="<c32"), "R122"), (Interface(typestr=">f4"), "R122"), (Interface(typestr="<V2"), "R122"),
         (Interface(typestr=None), "R121"), (Interface(shape="absent"), "R121"), (Interface(shape=3), "R121"),
         (Interface(strides=(4,)), "R121"), (Interface(data=8192), "R121"), (Interface(mask=Interface()), "R121"),
         (Interface(shape=(2, -1)), "R121"), (Interface(stream=0), "R121"), (Interface(shape=(2, "x")), "R121"),
@@ -225,7 +234,7 @@ def test_torch() -> None:
     assert describe(torch.zeros((0, 3))).size == 0
     assert describe(torch.tensor(3)).shape == ()
     for bad, code in (
-        (torch.zeros(2, dtype=torch.complex64), "R122"), (torch.zeros(2, device="meta"), "R123"),
+        (torch.zeros(2, dtype=torch.complex32), "R122"), (torch.zeros(2, device="meta"), "R123"),
         (torch.eye(3).to_sparse(), "R121"), (torch.zeros(2, dtype=torch.complex64).conj().imag, "R121"),
     ):
         with pytest.raises(LaunchError) as caught:

@@ -200,7 +200,8 @@ TENSORS = [
     ("K156", "A[0, 0] = True", "A[0, 0]"),
     ("K156", 'x = T.alloc_local((4,), "int8")\nx[0] = n', "x[0]"),
     ("K156", 'x = T.alloc_local((4,), "float8_e4m3")\nx[0] = 1', "x[0]"),
-    ("K157", "x = T.alloc_local((4,), layout=TileLayout(S[4:1] + R[2:4]))\nx[0] = 1.0", "x[0]"),
+    ("K157", "x = T.alloc_local((4,), layout=TileLayout(S[4:1] + R[2:2]))\nx[0] = 1.0", "x[0]"),
+    ("K157", "x = T.alloc_local((4,), layout=TileLayout(S[4:1] + R[65:4]))\nx[0] = 1.0", "x[0]"),
 ]
 
 LD4 = 'T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], '
@@ -240,7 +241,11 @@ APPLY = [
      None),
     ("K184", "r = T.alloc_local((32, 4), layout=rows)\nfor i in range(tid):\n    " + LD4
      + 'r, A.sub[0:32], scope="warp")', None),
-    ("K157", "r = T.alloc_local((4,), layout=TileLayout(S[4:1] + R[2:4]))\n" + LD4 + "r, A.sub[0])", "r"),
+    ("K157", "r = T.alloc_local((4,), layout=TileLayout(S[4:1] + R[2:3]))\n" + LD4 + "r, A.sub[0])", "r"),
+    ("K157", "r = T.alloc_local((4,), \"uint8\", layout=TileLayout(S[4:1] + R[2:4]))\n"
+     "T.cuda.tile.apply(T.ptx[\"ld.global.v4.b8\"], r, A.view(\"uint8\").sub[0, 0:4])", "r"),
+    ("K157", "s = T.alloc_shared((4,), \"int32\", layout=TileLayout(S[4:1] + R[2:4]))\n"
+     "T.cuda.tile.apply(T.ptx[\"atom.shared.add.s32\"], T.alloc_local((1,), \"int32\"), s.sub[0:1], 1)", "s.sub[0:1]"),
 ]
 
 

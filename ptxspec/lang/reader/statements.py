@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from ptxspec.lang import ir
+from ptxspec.lang.copies import each_copy
 from ptxspec.lang.loops import LoopGrid, LoopRange, loop_var, make_range, reversed_range
 from ptxspec.lang.reader.calls import Calls, LocalFunction, Returned
 from ptxspec.lang.tensor import ElementRef, TensorView
@@ -129,15 +130,11 @@ class Statements(Calls):
         return element
 
     def write(self, element: ElementRef, value: object, node: ast.AST) -> None:
-        """Emit a store of ``value``."""
-        from ptxspec.lang.bind import copies
-        buffer = element.view.buffer
-        if any(r.axis == "m" for r in copies(element.view)):
-            self.refuse("K157", f"the layout of `{buffer.name}` keeps several copies of each element and a store "
-                                f"writes one "
-                                "of them", node, help="write each copy through a layout without replicas")
-        stored = self.convert(value, element.view.dtype, node, f"`{buffer.name}`")
-        self.tracer.emit(ir.Store(element.view, element.index, stored, self.span(node)))
+        """Emit a store of ``value`` to every copy of the element."""
+        span = self.span(node)
+        stored = self.convert(value, element.view.dtype, node, f"`{element.view.buffer.name}`")
+        for view in each_copy(element.view, span):
+            self.tracer.emit(ir.Store(view, element.index, stored, span))
 
     def s_augassign(self, node: ast.AugAssign) -> None:
         if isinstance(node.target, ast.Name):
