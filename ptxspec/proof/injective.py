@@ -10,26 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ptxspec.proof import rowwise
+from ptxspec.proof import rowwise, swizzle
+from ptxspec.proof.determine import Fixed
 from ptxspec.proof.tree import Access, Threads
 from ptxspec.proof.twin import Twin
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import substitute
-from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, variables
+from ptxspec.scalar.expr import Expr, Monomial, Poly, Var, variables
 
 Shared = frozenset[tuple[Monomial, int]]
 
 
 def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
     """True when different threads surely touch different bytes through any two of ``accesses`` (or one of them)."""
-    addresses = [address_of(a, twin) for a in accesses]
+    starts = swizzle.starts(accesses)
+    addresses = [_progressed(s, a, twin) for s, a in zip(starts, accesses, strict=True)]
     if not all(_multiples(a) is None for a in addresses):
         remainders = _below_one_step(accesses, addresses, twin)
         if remainders is None:
             return False
         addresses = remainders
     same = _common_digits(accesses, addresses, [a.size for a in accesses], twin)
-    if same is not None and determined(same, threads, not twin.one_block):
+    if same is not None and determined(same, twin, threads):
         return True
     by_axis = rowwise.axes(accesses, twin)
     if by_axis is None:
@@ -38,7 +40,7 @@ def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
     for values, width in by_axis:
         progressed = [_progressed(v, a, twin) for v, a in zip(values, accesses, strict=True)]
         found += _common_digits(accesses, progressed, [width] * len(accesses), twin) or []
-    return determined(found, threads, not twin.one_block)
+    return determined(found, twin, threads)
 
 
 def _common_digits(
@@ -90,12 +92,8 @@ def digits_of(address: Poly, twin: Twin) -> tuple[Shared, dict[int, Poly]] | Non
     return frozenset(shared), digits
 
 
-def address_of(access: Access, twin: Twin) -> Poly:
-    """The address with strided loop variables as start + step * iteration, so that the start shows its digits."""
-    return _progressed(access.words[0], access, twin)
-
-
 def _progressed(address: Poly, access: Access, twin: Twin) -> Poly:
+    """The address with strided loop variables as start + step * iteration, so that the start shows its digits."""
     inside = set(variables(address))
     progress: dict[Expr, Expr | int] = {
         f.binds: f.progress
@@ -148,56 +146,15 @@ def _below_one_step(accesses: Sequence[Access], addresses: Sequence[Poly], twin:
     return rests if len(steps) == 1 else None
 
 
-def determined(digits: Sequence[Poly], threads: Threads, blocks: bool) -> bool:
+def determined(digits: Sequence[Poly], twin: Twin, threads: Threads) -> bool:
     """True when the values of ``digits`` fix the thread (or the block)."""
     wanted = (
-        [v for v in threads.ctaid if v.lo != v.hi]
-        if blocks
-        else [v for k, v in enumerate(threads.tid) if threads.block[k] > 1]
+        [v for k, v in enumerate(threads.tid) if threads.block[k] > 1]
+        if twin.one_block
+        else [v for v in threads.ctaid if v.lo != v.hi]
     )
-    fixed: set[Poly] = set(digits) | {ix.neg(d) for d in digits}
-    known: set[Expr] = set()
-    for digit in list(fixed):
-        atom = _atom(digit)
-        if not isinstance(atom, Op) or atom.dtype != INDEX:
-            continue
-        if atom.name == "xor":  # x ^ c with a known c is one to one
-            left, right = atom.args
-            if isinstance(right, Poly) and right.is_const:
-                fixed.add(ix.index(left))
-        if atom.name != "floormod":
-            continue
-        inner, modulus = atom.args
-        if not isinstance(inner, Poly) or not isinstance(modulus, Poly) or not modulus.is_const or modulus.const <= 0:
-            continue
-        if ix.floordiv(inner, modulus) in fixed:  # quotient and remainder give the number back
-            fixed.add(inner)
-        low, high = ix.bounds(inner)
-        if low is not None and high is not None and high - low < modulus.const:
-            fixed.add(inner)  # a shift that wraps around at most once
-    for poly in fixed:
-        known.update(_digits_of(poly))
-    return all(v in known for v in wanted)
-
-
-def _atom(poly: Poly) -> Expr | None:
-    if poly.const or len(poly.terms) != 1 or poly.terms[0][1] != 1 or len(poly.terms[0][0]) != 1:
-        return None
-    return poly.terms[0][0][0]
-
-
-def _digits_of(poly: Poly) -> list[Expr]:
-    """The variables that a known number fixes: its digits, if it is built like a number."""
-    terms = [(abs(c), m[0]) for m, c in poly.terms if len(m) == 1]
-    if len(terms) != len(poly.terms):
-        return []
-    below = 1
-    for coefficient, atom in sorted(terms, key=lambda t: (t[0], t[1]._hash)):
-        low, high = ix.bounds(atom)
-        if low is None or high is None or coefficient < below:
-            return []
-        below += coefficient * (high - low)
-    return [atom for _, atom in terms]
+    fixed = Fixed(digits, twin.shared)
+    return all(fixed.holds(v) for v in wanted)
 
 
 def separate_parts(accesses: Sequence[Access], twin: Twin, threads: Threads) -> set[Access]:
@@ -208,8 +165,8 @@ def separate_parts(accesses: Sequence[Access], twin: Twin, threads: Threads) -> 
     """
     ranges: list[tuple[int, int, Access]] = []
     unbounded: list[Access] = []
-    for access in accesses:
-        low, high = access.context.interval(access.words[0])
+    for start, access in zip(swizzle.starts(accesses), accesses, strict=True):
+        low, high = access.context.interval(start)
         if low is None or high is None:
             unbounded.append(access)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxspec.lang import ir
-from ptxspec.proof import formula
+from ptxspec.proof import formula, swizzle
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.injective import separate_parts, separates
@@ -128,8 +128,14 @@ def _pair(
             Fact("one warp" if warp else "two warps", "", same if warp else formula.negate(same), None, "thread")
         )
     context = twin.context(one.context, two.context, *more)
-    claim = formula.disj([formula.le(ix.add(first, one.size), second), formula.le(ix.add(second, two.size), first)])
+    here, there = swizzle.starts((one, two))
+    claim = apart(here, one.size, ix.index(twin.rename(there)), two.size)
     return [(Clash(one, two, twin, first, second, pair, not one_block), context, claim)]
+
+
+def apart(first: Poly, size: int, second: Poly, other: int) -> Expr:
+    """``size`` bytes from ``first`` on and ``other`` bytes from ``second`` on have none in common."""
+    return formula.disj([formula.le(ix.add(first, size), second), formula.le(ix.add(second, other), first)])
 
 
 def _relations(pair: Pair, twin: Twin) -> list[Fact]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ptxspec.lang import ir
 from ptxspec.proof import formula
+from ptxspec.proof.numeric import points
 from ptxspec.proof.registers import Values
 from ptxspec.proof.tree import Branch, Loop, Node, Registers, Step
 from ptxspec.scalar.evaluate import substitute
@@ -13,6 +14,9 @@ Guards = frozenset[Expr] | None  # None: always; a set: under any of these condi
 #: A byte of a thread's storage by number, or (byte offset, bytes) where only a steady index names it.
 Key = tuple[ir.Buffer, int | tuple[Expr, int]]
 State = dict[Key, Guards]
+
+#: Repeats of one instruction whose registers are followed by name.
+MAX_NAMED = 1 << 10
 
 #: Variables with one value for a thread from the launch to the end.
 _STEADY = ("tid.", "ctaid.", "param", "dim")
@@ -26,14 +30,17 @@ def at(expr: Expr, values: Values) -> Expr:
 
 def named(registers: Registers, values: Values) -> list[Key]:
     """Keys of words that are chosen by a steady index: equal expressions name equal registers. Else none."""
-    if registers.free:
+    repeats = points(registers.free, MAX_NAMED)
+    if repeats is None:
         return []
     found: list[Key] = []
-    for slot in registers.slots:
-        place = at(slot, values)
-        if not all(v.role.startswith(_STEADY) for v in variables(place)):
-            return []
-        found.append((registers.buffer, (place, registers.word_bytes)))
+    for repeat in repeats:
+        here = {**values, **dict(zip(registers.free, repeat, strict=True))}
+        for slot in registers.slots:
+            place = at(slot, here)
+            if not all(v.role.startswith(_STEADY) for v in variables(place)):
+                return []
+            found.append((registers.buffer, (place, registers.word_bytes)))
     return found
 
 
@@ -86,11 +93,12 @@ def without(guards: Guards, loop: Loop) -> Guards:
     """Guards that mention the loop's variable or values read inside say nothing once the iteration is over."""
     if guards is None:
         return None
-    inner = _bound_inside(loop)
+    inner = bound_inside(loop)
     return frozenset(g for g in guards if not inner & set(variables(g)))
 
 
-def _bound_inside(loop: Loop) -> set[Var]:
+def bound_inside(loop: Loop) -> set[Var]:
+    """The loop's variable, and every value and variable that is made anew in each of its iterations."""
     found: set[Var] = {loop.statement.var}
 
     def visit(nodes: tuple[Node, ...]) -> None:

@@ -1,0 +1,120 @@
+"""Which values are fixed by others: the closure of what two threads are known to agree on.
+
+Rules, each proved with Z3 in the tests: a number written with digits fixes its digits; quotient and remainder fix the
+number; a remainder fixes a number whose range is no wider than the divisor; ``x ^ y`` and ``y`` fix ``x``; what is
+computed from fixed values is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.expr import INDEX, Const, Expr, Op, Poly, Var
+
+#: Digits ``lo`` to ``hi`` of a number: ``(x // lo) % (hi // lo)``; without ``hi`` all from ``lo`` on.
+Digits = tuple[int, int | None]
+
+
+class Fixed:
+    """Values that are the same for two threads. ``shared`` says which variables are anyway."""
+
+    def __init__(self, values: Iterable[Poly], shared: Callable[[Var], bool]) -> None:
+        self.shared = shared
+        self._known: set[Expr] = set()
+        self._digits: dict[Poly, set[Digits]] = {}
+        self._held: dict[Expr, bool] = {}
+        waiting = list(values)
+        size = -1
+        while size != (size := self._size()):  # each round may make more terms of the values computable
+            self._held = {}
+            for value in waiting:
+                self._learn(value)
+            for base, digits in list(self._digits.items()):
+                if base not in self._known and _whole(base, digits):
+                    self._known.add(base)
+                    waiting.append(base)
+            for node in list(self._known):
+                waiting.extend(self._operand(node))
+        self._held = {}
+
+    def _size(self) -> int:
+        return len(self._known) + sum(len(d) for d in self._digits.values())
+
+    def holds(self, expr: Expr) -> bool:
+        """True when both threads surely have the same value of ``expr``."""
+        if expr in self._known or isinstance(expr, Const):
+            return True
+        if isinstance(expr, Var):
+            return (expr.lo is not None and expr.lo == expr.hi) or self.shared(expr)
+        found = self._held.get(expr)
+        if found is None:
+            found = self._held[expr] = all(self.holds(part) for part in expr.children())
+        return found
+
+    def _learn(self, value: Poly) -> None:
+        rest = [(abs(c), m) for m, c in value.terms if not all(self.holds(part) for part in m)]
+        if any(len(m) != 1 for _, m in rest):
+            return
+        below = 0
+        terms = sorted(((c, m[0]) for c, m in rest), key=lambda t: (t[0], t[1]._hash))
+        for number, (coefficient, atom) in enumerate(terms):
+            low, high = ix.bounds(atom)
+            if coefficient <= below:
+                return
+            if low is None or high is None:
+                if number != len(terms) - 1:
+                    return
+                break
+            below += coefficient * (high - low)
+        for _, atom in terms:
+            self._atom(atom)
+
+    def _atom(self, atom: Expr) -> None:
+        self._known.add(atom)
+        base, low, high = digits_of(ix.atom(atom))
+        if (low, high) != (1, None):
+            self._digits.setdefault(base, set()).add((low, high))
+
+    def _operand(self, node: Expr) -> list[Poly]:
+        """``x`` where ``x ^ y`` and ``y`` are fixed."""
+        if not isinstance(node, Op) or node.name != "xor" or node.dtype != INDEX:
+            return []
+        left, right = node.args
+        sides = [x for x, y in ((left, right), (right, left)) if self.holds(y) and not self.holds(x)]
+        return [ix.index(x) for x in sides]
+
+
+def digits_of(value: Poly) -> tuple[Poly, int, int | None]:
+    """``(x, lo, hi)`` with ``value == (x // lo) % (hi // lo)``: digits of a number, or all of it."""
+    if value.const or len(value.terms) != 1 or value.terms[0][1] != 1 or len(value.terms[0][0]) != 1:
+        return value, 1, None
+    node = value.terms[0][0][0]
+    if not isinstance(node, Op) or node.dtype != INDEX or node.name not in ("floordiv", "floormod"):
+        return value, 1, None
+    inner, by = node.args
+    if not isinstance(inner, Poly) or not isinstance(by, Poly) or not by.is_const or by.const <= 0:
+        return value, 1, None
+    base, low, high = digits_of(inner)
+    count = by.const
+    if high is not None and high // low % count:
+        base, low, high = inner, 1, None  # the digits of the inner number are cut elsewhere
+    if node.name == "floordiv":
+        return base, low * count, high
+    return base, low, low * count
+
+
+def _whole(base: Poly, digits: set[Digits]) -> bool:
+    """The known digits of ``base`` leave one value."""
+    low, high = ix.bounds(base)
+    reach, grows = 1, True
+    while grows:
+        grows = False
+        for start, end in digits:
+            if reach % start:
+                continue
+            if end is None:
+                return True
+            if end > reach and end % reach == 0:
+                reach, grows = end, True
+    return low is not None and high is not None and high - low < reach

@@ -1,0 +1,248 @@
+"""What the quick race test rests on: swizzles undone, digits of numbers, values that fix others."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+import z3
+
+from ptxspec import T
+from ptxspec.layout import ComposeLayout, S, TileLayout
+from ptxspec.proof import prove
+from ptxspec.proof.determine import Fixed, _whole, digits_of
+from ptxspec.proof.encode import Encoder
+from ptxspec.proof.swizzle import before
+from ptxspec.proof.tree import Access, steps
+from ptxspec.proof.walk import Walker
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.evaluate import evaluate
+from ptxspec.scalar.expr import INDEX, Expr, Poly, Var
+
+LINE = TileLayout(S[(1,) : (1,)])
+SWIZZLES = [
+    (per, length, atom, inner)
+    for per, length, atom, inner in product((0, 1, 2, 3), (1, 2, 3), (1, 2, 3, 4), (True, False))
+    if atom >= length
+]
+
+
+def proved(claim: z3.BoolRef, *facts: z3.BoolRef) -> bool:
+    """True when Z3 proves the claim from the facts."""
+    solver = z3.SimpleSolver()
+    solver.set("rlimit", 20_000_000)
+    solver.add(*facts)
+    solver.add(z3.Not(claim))
+    return bool(solver.check() == z3.unsat)
+
+
+@pytest.mark.parametrize(("per", "length", "atom", "inner"), SWIZZLES)
+def test_a_swizzle_is_one_to_one_and_moves_whole_groups(per: int, length: int, atom: int, inner: bool) -> None:
+    """For every integer: high bits pass through, low bits are permuted, places in a group stay."""
+    layout = ComposeLayout(per, length, atom, LINE, swizzle_inner=inner)
+    period = 1 << (per + length + atom)
+    high = Var("high", INDEX, "param")
+    images = []
+    for low in range(period):
+        image = layout.swizzle(ix.constant(low)).const
+        # the part above the period, whatever it is, comes out unchanged beside the image of the part below
+        assert layout.swizzle(ix.add(ix.scale(high, period), low)) == ix.add(ix.scale(high, period), image)
+        images.append(image)
+    assert sorted(images) == list(range(period))
+    group = 1 << per
+    assert all(images[k] % group == k % group and images[k] // group == images[k - k % group] // group
+               for k in range(period))
+
+
+def _shared_accesses(kernel: object) -> list[Access]:
+    walker = Walker(kernel.kernel())  # type: ignore[attr-defined]
+    return [a for s in steps(walker.nodes) for a in s.memory if a.buffer.scope == "shared"]
+
+
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize(("per", "length", "atom"), [(2, 2, 2), (1, 2, 3), (2, 3, 3), (3, 2, 2)])
+@pytest.mark.parametrize("wide", [False, True])
+def test_bytes_meet_before_a_swizzle_where_they_meet_behind(
+    per: int, length: int, atom: int, width: int, wide: bool
+) -> None:
+    layout = ComposeLayout(per, length, atom, TileLayout(S[(8, 16) : (16, 1)]))
+    opcode = {1: "st.shared.b32", 2: "st.shared.v2.b32", 4: "st.shared.v4.b32"}[width]
+    if wide and width == 1:
+        opcode, lanes = "st.shared.b64", 1
+    else:
+        lanes = width
+    dtype = "float64" if wide and width == 1 else "float32"
+
+    @T.function
+    def kernel(n: T.int32):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=8))
+        tid = T.cuda.thread_idx("x")
+        s = T.alloc_shared((8, 16), "float32", align=64, layout=layout)
+        q = T.alloc_local((lanes,), dtype)
+        v = s.view(dtype)
+        T.cuda.tile.apply(T.ptx[opcode], v.sub[tid, lanes * (n & 1) : lanes * (n & 1) + lanes], q)
+
+    (access,) = _shared_accesses(kernel)
+    found = before(access)
+    if found is None:  # words are not in a row behind the swizzle, or leave their group: nothing is said
+        assert (1 << per) < (2 if wide and width == 1 else width) or per < 2
+        return
+    names = sorted({v for p in (*access.words, found[1]) for v in p.children() for v in _vars(v)}, key=lambda v: v.uid)
+    tid = next(v for v in names if v.role.startswith("tid"))
+    other = [v for v in names if v is not tid]
+    points = []
+    for t, n in product(range(8), range(2)):
+        env: dict[Expr, int] = {tid: t, **dict.fromkeys(other, n)}
+        points.append((evaluate(access.words[0], env), evaluate(found[1], env)))
+    for (a, x), (b, y) in product(points, points):
+        assert (abs(a - b) < access.size) == (abs(x - y) < access.size)
+
+
+def _vars(expr: Expr) -> list[Var]:
+    from ptxspec.scalar.expr import variables
+
+    return list(variables(expr))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_digits_of_a_number(seed: int) -> None:
+    """Quotients and remainders by constants, nested: the digits that they are said to be."""
+    rng = random.Random(seed)
+    x = Var("x", INDEX, "param")
+    value: Poly = ix.index(x)
+    for _ in range(rng.randint(1, 4)):
+        by = rng.choice([2, 3, 4, 6, 8, 12, 32])
+        value = ix.floordiv(value, by) if rng.random() < 0.5 else ix.floormod(value, by)
+        if value.is_const:
+            return
+        base, low, high = digits_of(value)
+        encoder = Encoder()
+        left, number = encoder.integer(value), encoder.integer(base)
+        right = number / low if high is None else (number / low) % (high // low)
+        assert high is None or high % low == 0
+        assert proved(left == right, *encoder.definitions), value
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_digits_that_leave_one_value(seed: int) -> None:
+    rng = random.Random(seed)
+    low = rng.randint(-20, 20)
+    high = low + rng.choice([1, 7, 31, 32, 63, 255])
+    x = ix.index(Var("x", "int32", "param", low, high))
+    digits = set()
+    at = 1
+    for _ in range(rng.randint(1, 4)):
+        start = rng.choice([1, at, at, at])
+        end = start * rng.choice([2, 4, 8, 3]) if rng.random() < 0.8 else None
+        digits.add((start, end))
+        at = end or at
+    if not _whole(x, digits):
+        return
+    a, b = z3.Ints("a b")
+    facts = [a >= low, a <= high, b >= low, b <= high]
+    for start, end in digits:
+        left, right = a / start, b / start
+        facts.append(left == right if end is None else left % (end // start) == right % (end // start))
+    assert proved(a == b, *facts)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_fixed_values_are_fixed(seed: int) -> None:
+    """Against all pairs of values: where the given numbers are equal, so is everything that is said to be fixed."""
+    rng = random.Random(seed)
+    sizes = [rng.choice([4, 6, 8, 16]), rng.choice([2, 3, 4]), rng.choice([1, 2])]
+    names = [Var(n, "int32", "tid.x", 0, s - 1) for n, s in zip("xyz", sizes, strict=True)]
+    linear = ix.add(names[0], ix.scale(names[1], rng.choice([sizes[0], 4, 5])), ix.scale(names[2], rng.choice([1, 16])))
+
+    def part() -> Poly:
+        start = rng.choice([linear, *map(ix.index, names)])
+        for _ in range(rng.randint(0, 2)):
+            by = rng.choice([2, 3, 4, 8])
+            start = rng.choice([ix.floordiv(start, by), ix.floormod(start, by), ix.binary("xor", start, by - 1)])
+        return start
+
+    given = []
+    for _ in range(rng.randint(1, 3)):
+        value = part()
+        if rng.random() < 0.5:
+            value = ix.binary("xor", value, part())
+        if rng.random() < 0.5:
+            value = ix.add(ix.scale(value, rng.choice([1, 4, 16])), part())
+        given.append(value)
+    fixed = Fixed(given, lambda v: v is names[2])  # the last variable is common to both
+    asked = [*map(ix.index, names), linear, *(part() for _ in range(3))]
+    said = [a for a in asked if fixed.holds(a)]
+    groups: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for point in product(*(range(s) for s in sizes)):
+        env: dict[Expr, int] = dict(zip(names, point, strict=True))
+        key = (point[2], *(evaluate(g, env) for g in given))
+        values = tuple(evaluate(a, env) for a in said)
+        assert groups.setdefault(key, values) == values, (given, said)
+
+
+def test_fixed_understands_fields_and_xor() -> None:
+    tid = Var("tid", "int32", "tid.x", 0, 255)
+    lane, warp = ix.floormod(tid, 32), ix.floordiv(tid, 32)
+    column = ix.add(ix.scale(ix.floormod(warp, 2), 8), ix.floormod(lane, 8))
+    row = ix.floordiv(warp, 2)
+    given = [column, ix.floordiv(lane, 8), ix.binary("xor", row, column)]
+    assert Fixed(given, lambda v: False).holds(tid)
+    for left_out in range(3):
+        assert not Fixed(given[:left_out] + given[left_out + 1 :], lambda v: False).holds(tid)
+
+
+def test_a_transpose_with_flat_threads_needs_no_solver() -> None:
+    """The 64x64 tile with XORed columns: lanes and warps from one thread number."""
+
+    @T.function
+    def transpose(A: T.Tensor((128, 192), "float32", align=16), B: T.Tensor((192, 128), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=(3, 2), block=256))
+        tid = T.cuda.thread_idx("x")
+        bx = T.cuda.block_idx("x")
+        by = T.cuda.block_idx("y")
+        lane = tid % 32
+        warp = tid // 32
+        shared = T.alloc_shared((64, 16, 4), "float32", align=16)
+        registers = T.alloc_local((4, 4), "float32")
+        words = registers.view(4, 4, 1)
+        c = (warp % 2) * 8 + lane % 8
+        for k in T.unroll(4):
+            r = k * 16 + (warp // 2) * 4 + lane // 8
+            T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers.sub[k, :],
+                              A.sub[by * 64 + r, bx * 64 + c * 4 : bx * 64 + c * 4 + 4])
+        for k in T.unroll(4):
+            for w in T.unroll(4):
+                r = k * 16 + (warp // 2) * 4 + lane // 8
+                T.cuda.tile.apply(T.ptx["st.shared.b32"],
+                                  shared.sub[c * 4 + w, (r // 4) ^ c, r % 4 : r % 4 + 1], words.sub[k, w, :])
+        T.cuda.cta_sync()
+        for k in T.unroll(4):
+            q = k * 16 + (warp // 2) * 4 + lane // 8
+            T.cuda.tile.apply(T.ptx["ld.shared.v4.b32"], registers.sub[k, :], shared.sub[q, c ^ (q // 4), :])
+        for k in T.unroll(4):
+            q = k * 16 + (warp // 2) * 4 + lane // 8
+            T.cuda.tile.apply(T.ptx["st.global.v4.b32"],
+                              B.sub[bx * 64 + q, by * 64 + c * 4 : by * 64 + c * 4 + 4], registers.sub[k, :])
+
+    report = prove(transpose, use_cache=False)
+    assert report.verdict == "proved", report.text()
+    assert report.statistics["z3"] == 0
+
+
+def test_swizzled_rows_whose_extents_are_no_powers_of_two_need_no_solver() -> None:
+    @T.function
+    def kernel(
+        A: T.Tensor((1, 3, 32, 3, 1), "float32", align=16),
+        B: T.Tensor((1, 3, 32, 3, 1), "float32", align=16,
+                    layout=ComposeLayout(1, 2, 2, TileLayout(S[(1, 3, 32, 3, 1) : (288, 96, 3, 1, 1)]))),
+    ):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=96))
+        tid = T.cuda.thread_idx("x")
+        q = T.alloc_local((3, 1), "float32")
+        T.cuda.tile.apply(T.ptx["ld.global.b32"], q, A.sub[0, tid // 32, tid % 32])
+        T.cuda.tile.apply(T.ptx["st.global.b32"], B.sub[0, tid // 32, tid % 32], q)
+
+    report = prove(kernel, use_cache=False)
+    assert report.verdict == "proved", report.text()
+    assert report.statistics["z3"] == 0
