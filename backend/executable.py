@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
@@ -12,6 +13,7 @@ from .arrays import ArrayView
 from .checks import Bound, HostChecks
 from .emit import Module, Parameter, emit
 from .fastpath import FastPath, current_stream
+from .merging import merged
 
 if TYPE_CHECKING:
     import numpy
@@ -31,6 +33,8 @@ class Executable:
 
     ``ptx`` is the emitted text, ``report`` the proofs, ``module`` the text with its line map and parameters; ``cubin``
     and ``registers`` assemble on first use. ``last_run`` is the simulator's account of the latest simulated call.
+    ``unmerged`` makes the executable without merged element accesses: it serves arrays that start at an address which
+    only the merged ones do not allow.
     """
 
     def __init__(self, module: Module, report: ProofReport | None, *, simulated: bool = False) -> None:
@@ -46,6 +50,8 @@ class Executable:
                  for p in module.params if isinstance(p.source, Buffer)}
         self._fast = FastPath(module.kernel, self._checks.written, align,
                               [condition for _, condition in premises.launch] if premises else [])
+        self.unmerged: Callable[[], Executable] | None = None
+        self._narrow: Executable | None = None
         self._cubin: Cubin | None = None
         self._loaded: dict[int, DeviceKernel] = {}
         self._prepared: dict[tuple[int, tuple[int, int, int]], PreparedLaunch] = {}
@@ -99,9 +105,18 @@ class Executable:
         if stream is None:
             stream = self.kernel.launch.stream
         handle = current_stream(arguments) if stream is None else self._handle(stream)
-        if device is None and self._fast.run(arguments, handle):
+        if device is None and (self._fast.run(arguments, handle) or (
+                self._narrow is not None and self._narrow._fast.run(arguments, handle))):
             return
-        bound = self._checks.bind(arguments, stream=handle or None)
+        try:
+            bound = self._checks.bind(arguments, stream=handle or None)
+        except LaunchError as error:
+            narrow = self._unmerged(error)
+            if narrow is None:
+                raise
+            narrow(*arguments, stream=stream, device=device)
+            self.last_run = narrow.last_run
+            return
         if bound.device != "cpu":
             if device == "sim" or self.simulated:
                 raise LaunchError(Diagnostic("R312", "the simulator runs on host arrays, these lie on "
@@ -111,6 +126,14 @@ class Executable:
             self._copy_and_launch(bound, handle)
         else:
             self._simulate(bound)
+
+    def _unmerged(self, error: LaunchError) -> Executable | None:
+        """The executable for arrays that are aligned for single elements only, where that is all that ``error`` is."""
+        if self.unmerged is None or any(d.code != "R307" for d in error.diagnostics):
+            return None
+        if self._narrow is None:
+            self._narrow = self.unmerged()
+        return self._narrow
 
     def _simulate(self, bound: Bound) -> None:
         from .simulate import PointerArgument, ScalarArgument, simulate
@@ -211,7 +234,11 @@ def compile(source: KernelFunction | Kernel, target: str = "cuda", *, ptx: tuple
         report = prove(kernel, sm=sm)
         if report.verdict != "proved":
             raise ProofError(report)
-        found = kept[key] = Executable(emit(kernel, sm, ptx=ptx), report, simulated=target == "sim")
+        merging = merged(kernel, sm, ptx)
+        found = Executable(emit(merging.kernel, sm, ptx=ptx), merging.reported(report), simulated=target == "sim")
+        if merging.kernel is not kernel:
+            found.unmerged = lambda: Executable(emit(kernel, sm, ptx=ptx), report, simulated=target == "sim")
+        kept[key] = found
     return found
 
 

@@ -100,6 +100,7 @@ class Analysis:
     alignment: dict[Buffer, int] = field(default_factory=dict)
     weight: dict[For, int] = field(default_factory=dict)
     written: frozenset[Buffer] = frozenset()
+    forwarded: set[Buffer] = field(default_factory=set)
 
 
 def facts(statement: Statement, memo: dict[int, Facts]) -> Facts:
@@ -219,5 +220,5 @@ def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[L
             pending.extend(loops[v] for v in free(bound) if v in loops)
 
 
-__all__ = ["Analysis", "alignments", "bound", "every", "facts", "mark_copies", "mark_unrolled", "memory_operands",
-           "nested", "register_operands", "slot_widths", "view_expressions", "weigh"]
+__all__ = ["Analysis", "Facts", "alignments", "bound", "every", "facts", "mark_copies", "mark_unrolled",
+           "memory_operands", "nested", "register_operands", "slot_widths", "view_expressions", "weigh"]

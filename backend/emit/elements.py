@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from ptxspec.lang.ir import Buffer, Load, Store, View
+from ptxspec.lang.ir import Load, Store, View
 from ptxspec.ptx.operand import Register
 from ptxspec.scalar.expr import BITS, BOOL, Const, Op, Poly, is_signed
 
 from .addresses import Addresses
+from .analysis import Analysis
 from .context import Context, integer
 from .scalars import Scalars
 from .slots import Slots
@@ -17,16 +18,16 @@ class Elements:
     """Writes the instructions of :class:`Load` and :class:`Store`."""
 
     def __init__(self, context: Context, scalars: Scalars, addresses: Addresses, slots: Slots,
-                 addressable: set[Buffer]) -> None:
+                 analysis: Analysis) -> None:
         self.context = context
         self.scalars = scalars
         self.addresses = addresses
         self.slots = slots
-        self.addressable = addressable
+        self.analysis = analysis
 
     def in_registers(self, view: View) -> bool:
         """True where the tensor's elements are registers."""
-        return view.buffer.scope == "local" and view.buffer not in self.addressable
+        return view.buffer.scope == "local" and view.buffer not in self.analysis.addressable
 
     def load_memory(self, load: Load, runtime: Poly, constant: int, fixed: Poly) -> None:
         """``result = memory[...]``."""
@@ -71,6 +72,10 @@ class Elements:
     def store_register(self, store: Store, byte: int) -> None:
         """``registers[...] = value``, computed straight into the slot where that is possible."""
         context, buffer, bits = self.context, store.view.buffer, BITS[store.view.dtype]
+        if buffer in self.analysis.forwarded:
+            value = context.known(store.value)
+            self.slots.hand(buffer, byte, self.scalars.slot_bits(value, bits, slot_class(bits)))
+            return
         parts = self.slots.span(buffer, byte, bits)
         value = context.known(store.value)
         cls = slot_class(bits)

@@ -16,6 +16,7 @@ from ..facts import written_parameters
 from . import header
 from .analysis import (
     Analysis,
+    Facts,
     alignments,
     bound,
     every,
@@ -28,6 +29,7 @@ from .analysis import (
 from .applies import Placement
 from .code import Line
 from .context import Context, Resolve, Select
+from .forwarding import forward
 from .groups import Coordinates
 from .header import Parameter, Variable
 from .statements import Statements
@@ -107,7 +109,9 @@ class _Emission:
         mark_unrolled(kernel, analysis, {
             key: tuple(p.located for p in places.values() if self._register_tensor(p.view.buffer))
             for key, places in placements.items()})
-        mark_copies(kernel.body, analysis, {})
+        memo: dict[int, Facts] = {}
+        forward(kernel, analysis, {key: places[0].located for key, places in placements.items() if 0 in places}, memo)
+        mark_copies(kernel.body, analysis, memo)
         self.statements = Statements(context, analysis, placements)
         self.params = self._parameters()
         self.variables = self._variables()

@@ -38,6 +38,10 @@ class Slots:
             self.pending.need(found)
         return found
 
+    def hand(self, buffer: Buffer, byte: int, register: Register) -> None:
+        """The slot at ``byte`` is ``register`` from here on (see :mod:`.forwarding`)."""
+        self._registers.setdefault(buffer, {})[byte * 8 // self.slot_bits[buffer]] = register
+
     def span(self, buffer: Buffer, byte: int, bits: int) -> list[Register]:
         """The slots behind ``bits`` bits at ``byte``, lowest first."""
         unit = self.slot_bits[buffer] // 8

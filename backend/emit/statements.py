@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from ptxspec.diagnostics import Note
 from ptxspec.lang.ir import Apply, Assume, Barrier, Buffer, For, If, Load, Statement, Store
 from ptxspec.ptx.operand import Guard, Immediate, Register
-from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import Const, Expr, Op, Poly, int_range
 
 from .addresses import Addresses
@@ -17,6 +16,7 @@ from .code import Block
 from .context import Context, integer
 from .elements import Elements
 from .indices import Indices
+from .loops import SMALL_LOOP, constant_range
 from .machine import machine_bounds
 from .pending import Pending
 from .scalars import Scalars
@@ -27,10 +27,6 @@ from .types import ARITHMETIC, VALUE_CLASS
 
 #: More instructions than this in one kernel is taken for a loop unrolled by mistake.
 MOST_INSTRUCTIONS = 200_000
-
-#: A loop of constant bounds with at most this many instructions over all iterations is written out: constants then
-#: go into the instructions' offsets and the counter disappears.
-SMALL_LOOP = 32
 
 
 class Statements:
@@ -48,7 +44,7 @@ class Statements:
         self.addresses = Addresses(context, self.indices)
         self.pending = Pending(context, analysis.written)
         self.slots = Slots(context, analysis.slot_bits, self.pending)
-        self.elements = Elements(context, self.scalars, self.addresses, self.slots, analysis.addressable)
+        self.elements = Elements(context, self.scalars, self.addresses, self.slots, analysis)
         self.applies = Applies(context, self.scalars, self.addresses, self.slots, self.elements)
 
     def run(self, statements: Sequence[Statement]) -> None:
@@ -227,12 +223,6 @@ class Statements:
         else:
             context.instr("barrier.cluster.arrive.aligned", ())
             context.instr("barrier.cluster.wait.aligned", ())
-
-
-def constant_range(start: Expr, stop: Expr, step: Expr) -> range | None:
-    """The loop's values where all bounds are known, else None."""
-    bounds = [ix.index(e) for e in (start, stop, step)]
-    return range(*(b.const for b in bounds)) if all(b.is_const for b in bounds) else None
 
 
 def _runs(start: Expr, stop: Expr) -> bool:

@@ -24,6 +24,7 @@ def command(
 
     --replay runs each counterexample in the simulator and puts the fault beside it; the status is 3 where they differ.
     """
+    from ptxspec.backend.merging import merged
     from ptxspec.cli import report as render
     from ptxspec.cli.kernels import kernels
     from ptxspec.proof import prove
@@ -32,6 +33,8 @@ def command(
     replays: list[list[Replay]] = []
     for kernel in kernels(place):
         report = prove(kernel, sm=sm)
+        if report.verdict == "proved":   # how wide its element accesses then are
+            report = merged(kernel.kernel(), sm).reported(report)
         reports.append((kernel, report))
         if json:
             put(line(report.to_json()))

@@ -1,0 +1,137 @@
+"""Short loops of element accesses written out, so that accesses of different iterations can meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ptxspec.lang.ir import Assume, For, If, Load, Statement, Store, Sub, View
+from ptxspec.scalar.evaluate import substitute
+from ptxspec.scalar.expr import Const, Expr, Var
+
+from ..emit.loops import SMALL_LOOP, constant_range
+
+#: Statements that one loop may be written out to.
+MOST_COPIES = 1024
+
+Body = tuple[Statement, ...]
+_Values = dict[Expr, Expr | int]
+
+
+class Copies:
+    """Which statements were written out from which loop, so that a loop where nothing was gained can stand again."""
+
+    def __init__(self) -> None:
+        self._origin: dict[int, For] = {}
+        self._gained: set[int] = set()
+        self._alive: list[Statement] = []   # statements go by id
+
+    def expand(self, body: Sequence[Statement]) -> Body:
+        """``body``, blocks inside included, with its short loops of element accesses written out."""
+        out: list[Statement] = []
+        for statement in body:
+            copies = written_out(statement) if isinstance(statement, For) else None
+            if copies is None:
+                out.append(each_block(statement, self.expand))
+                continue
+            assert isinstance(statement, For)
+            for copy in copies:
+                self._origin[id(copy)] = statement
+            self._alive += copies
+            out += copies
+        return tuple(out)
+
+    def stands_for(self, new: Statement, old: Statement) -> Statement:
+        """``new`` takes part in a merged access in place of, or beside, ``old``."""
+        origin = self._origin.get(id(old))
+        if origin is not None:
+            self._origin[id(new)] = origin
+        self._gained.add(id(new))
+        self._alive.append(new)
+        return new
+
+    def fold(self, body: Sequence[Statement]) -> Body:
+        """``body`` with every loop back in which no access was merged."""
+        out: list[Statement] = []
+        place = 0
+        while place < len(body):
+            origin = self._origin.get(id(body[place]))
+            end = place + 1
+            while origin is not None and end < len(body) and self._origin.get(id(body[end])) is origin:
+                end += 1
+            if origin is not None and not any(id(s) in self._gained for s in body[place:end]):
+                out.append(origin)
+            else:
+                out += [each_block(s, self.fold) for s in body[place:end]]
+            place = end
+        return tuple(out)
+
+
+def each_block(statement: Statement, change: Callable[[Sequence[Statement]], Body]) -> Statement:
+    """``statement`` with ``change`` done to the blocks inside it."""
+    if isinstance(statement, For):
+        body = change(statement.body)
+        return statement if _same(body, statement.body) else replace(statement, body=body)
+    if isinstance(statement, If):
+        then, orelse = change(statement.then), change(statement.orelse)
+        if not (_same(then, statement.then) and _same(orelse, statement.orelse)):
+            return replace(statement, then=then, orelse=orelse)
+    return statement
+
+
+def _same(a: Body, b: Body) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b))
+
+
+def written_out(loop: For) -> list[Statement] | None:
+    """The iterations of ``loop`` one after the other; None where it stays a loop."""
+    values = constant_range(loop.start, loop.stop, loop.step)
+    if not values:
+        return None
+    body: list[Statement] = []
+    for statement in loop.body:
+        if isinstance(statement, For):
+            inner = written_out(statement)
+            if inner is None:
+                return None
+            body += inner
+        elif isinstance(statement, (Load, Store, Assume)):
+            body.append(statement)
+        else:
+            return None
+    size = len(values) * len(body)
+    if size > MOST_COPIES or not (loop.unroll or size + len(values) <= SMALL_LOOP):
+        return None
+    return [copy for value in values for copy in _iteration(body, {loop.var: Const(value, loop.var.dtype)})]
+
+
+def _iteration(body: Sequence[Statement], values: _Values) -> list[Statement]:
+    """One copy of ``body``; what it reads gets names of its own."""
+    copies: list[Statement] = []
+    for statement in body:
+        if isinstance(statement, Load):
+            old = statement.result
+            result = Var(old.name, old.dtype, old.role, old.lo, old.hi, old.span)
+            copies.append(Load(result, _placed(statement.view, values), _all(statement.index, values), statement.span))
+            values[old] = result
+        elif isinstance(statement, Store):
+            copies.append(Store(_placed(statement.view, values), _all(statement.index, values),
+                                substitute(statement.value, values), statement.span))
+        else:
+            assert isinstance(statement, Assume)
+            copies.append(replace(statement, condition=substitute(statement.condition, values)))
+    return copies
+
+
+def _all(expressions: tuple[Expr, ...], values: _Values) -> tuple[Expr, ...]:
+    return tuple([substitute(e, values) for e in expressions])
+
+
+def _placed(view: View, values: _Values) -> View:
+    """``view`` with the variables in its selections replaced."""
+    if not any(isinstance(step, Sub) for step in view.steps):
+        return view
+    steps = tuple(
+        replace(step, axes=tuple(replace(axis, start=substitute(axis.start, values)) for axis in step.axes))
+        if isinstance(step, Sub) else step for step in view.steps)
+    return replace(view, steps=steps)
