@@ -74,6 +74,14 @@ class Context:
         self.instructions += 1
         self.scope.block.items.append((selected.text, self.span))
 
+    def offers(self, opcode: str, operands: Sequence[Operand]) -> bool:
+        """True where the target has this instruction."""
+        try:
+            self._select(self.target, *self._resolve(opcode), operands, None)
+        except FormError:
+            return False
+        return True
+
     def label(self, name: str) -> None:
         """Define a branch target here."""
         self.scope.block.items.append((f"{name}:", None))

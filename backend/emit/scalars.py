@@ -172,8 +172,7 @@ class Scalars:
         left, right = op.args
         if name == "div" and kind in ("f16", "bf16"):
             # A binary32 quotient rounded again to 16 bits is the correctly rounded one: 24 >= 2*11 + 2.
-            halves = Op("div", (Op("cast", (left,), "float32"), Op("cast", (right,), "float32")), "float32", op.span)
-            convert(self, halves, dtype, target)
+            convert(self, _in_binary32(op), dtype, target)
             return
         if name in _BITWISE:
             opcode = f"{name}.b{width(dtype)}"
@@ -187,7 +186,12 @@ class Scalars:
             opcode = f"mul.lo.{kind}"
         else:
             raise self.context.error("E105", f"`{name}` has no instruction for {dtype}", span=op.span)
-        self.context.instr(opcode, (target, *self._pair(name, left, right)))
+        operands = (target, *self._pair(name, left, right))
+        if kind in ("f16", "bf16") and not self.context.offers(opcode, operands):
+            # As above; sums, products and extremes come out right for the same reason.
+            convert(self, _in_binary32(op), dtype, target)
+            return
+        self.context.instr(opcode, operands)
         if name in ("add", "sub", "mul"):
             self.normalise(target, dtype)
 
@@ -277,7 +281,11 @@ class Scalars:
             a = self.register(left)
         if is_float(dtype):
             name = _COMPARE_FLOAT.get(name, name)
-        context.instr(f"setp.{name}.{ARITHMETIC[dtype]}", (target, a, b))
+        opcode = f"setp.{name}.{ARITHMETIC[dtype]}"
+        if dtype == "bfloat16" and not context.offers(opcode, (target, a, b)):
+            wide = [self.register(Op("cast", (side,), "float32")) for side in (left, right)]
+            opcode, (a, b) = f"setp.{name}.f32", wide
+        context.instr(opcode, (target, a, b))
 
     def normalise(self, register: Register, dtype: str) -> None:
         """Bring a narrow integer back to its range after an operation that may have left it."""
@@ -323,6 +331,11 @@ class Scalars:
             raise self.context.error("E105", f"a {expr.dtype} value does not fit a .{cls} register", span=expr.span)
         raise self.context.error("E105", f"an {expr.dtype} value needs a cast to fit a .{cls} register",
                                  span=expr.span)
+
+
+def _in_binary32(op: Op) -> Op:
+    """The same operation on operands widened to binary32."""
+    return Op(op.name, tuple(Op("cast", (a,), "float32", op.span) for a in op.args), "float32", op.span)
 
 
 def _neutral(op: Op) -> bool:

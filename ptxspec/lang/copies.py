@@ -1,7 +1,7 @@
 """Layouts with copies in memory: a read takes the first copy, a write changes every one.
 
-Copies on hardware axes need nothing here: each thread that holds one writes it itself. A copy is the same view under the
-layout of that copy alone, so proofs, emission and simulation see ordinary accesses.
+Copies on hardware axes need nothing here: each thread that holds one writes it itself. A copy is the same view under
+the layout of that copy alone, so proofs, emission and simulation see ordinary accesses.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ptxspec.lang.errors import refuse
 from ptxspec.layout import ComposeLayout, Layout, TileLayout
 from ptxspec.layout.spec import Iter
 from ptxspec.scalar import index as ix
+from ptxspec.scalar.expr import Poly
 
 #: Copies of one element that a write may have to change.
 MOST = 64
@@ -77,7 +78,7 @@ def _in_memory(replicas: Sequence[Iter]) -> list[Iter]:
     return [r for r in replicas if r.axis == "m" and r.extent != ix.ONE]
 
 
-def _alone(layout: Layout, tile: TileLayout, offset: dict[str, ix.Poly]) -> Layout:
+def _alone(layout: Layout, tile: TileLayout, offset: dict[str, Poly]) -> Layout:
     """``layout`` with one copy in memory, at ``offset``."""
     one = TileLayout.from_iters(tile.shard, [r for r in tile.replica if r.axis != "m"], offset)
     if not isinstance(layout, ComposeLayout):

@@ -8,6 +8,7 @@ from ptxspec.lang import ir
 from ptxspec.lang.cuda import LaunchConfig
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.trace import current, intrinsic, where
+from ptxspec.lang.types import number
 from ptxspec.layout.value import Value
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Const, Expr, Var, int_range, is_integer, show
@@ -19,6 +20,7 @@ def plain(value: object, what: str) -> Expr | int | float | bool:
     """``value`` as a number or a kernel value (K222)."""
     if isinstance(value, Value):
         return value.expr
+    value = number(value)
     if isinstance(value, (Expr, int, float)):
         return value
     refuse("K222", f"{what} takes numbers and kernel values, not {type(value).__name__}", where())

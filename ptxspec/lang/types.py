@@ -43,10 +43,10 @@ class DType:
         """``value`` as this type: C-like casts; integer narrowing keeps the low bits, floats round toward zero."""
         from ptxspec.lang.trace import where
         span = where()
-        if isinstance(value, Value):
-            value = value.expr
-        if not isinstance(value, (Expr, int, float)):
-            refuse("K222", f"{self!r} converts numbers and kernel values, not {type(value).__name__}", span)
+        given = number(value.expr if isinstance(value, Value) else value)
+        if not isinstance(given, (Expr, int, float)):
+            refuse("K222", f"{self!r} converts numbers and kernel values, not {type(given).__name__}", span)
+        value = given
         if self.name == BOOL:
             return typed.truth(value, span)
         if not (is_integer(self.name) or is_float(self.name)):
@@ -60,6 +60,14 @@ class DType:
 
 
 TYPES: dict[str, DType] = {name: DType(name) for name in BITS}
+
+
+def number(value: object) -> object:
+    """``value``, as Python's number where it is one of NumPy's."""
+    if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+        item = value.item()  # type: ignore[attr-defined]
+        return item if isinstance(item, (bool, int, float)) else value
+    return value
 
 
 def dtype_name(value: object) -> str:

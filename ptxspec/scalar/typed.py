@@ -7,8 +7,11 @@ Division ``/`` is for floats; ``//`` and ``%`` round down as in Python.
 
 from __future__ import annotations
 
+import math
+
 from ptxspec.diagnostics import KernelError, Note, Span, fail
 from ptxspec.scalar.expr import BITS, BOOL, Const, Expr, Op, Poly, int_range, is_float, is_integer, is_signed, wrap
+from ptxspec.scalar.floats import rounded
 
 Operand = Expr | int | float | bool
 
@@ -28,14 +31,25 @@ def literal(value: int | float | bool, dtype: str, span: Span | None = None) -> 
     if dtype == BOOL:
         return Const(bool(value), BOOL, span)
     if is_float(dtype):
-        return Const(float(value), dtype, span)
+        if math.isinf(held := rounded(value, dtype)) and not (isinstance(value, float) and math.isinf(value)):
+            raise fail(KernelError, "K110", f"{_brief(value)} does not fit {dtype}: it is beyond the largest number",
+                       span, [Note("help", "use a wider type, or write float(\"inf\")")])
+        return Const(float(value) if isinstance(value, float) else held, dtype, span)
     if isinstance(value, float):
         raise fail(KernelError, "K110", f"{value!r} is not an integer, but {dtype} is needed here", span)
     low, high = int_range(dtype) if is_integer(dtype) else (0, (1 << BITS[dtype]) - 1)
     if not low <= int(value) <= high:
-        raise fail(KernelError, "K110", f"{int(value)} does not fit {dtype}, which holds {low} to {high}", span,
-                   [Note("help", f"use a wider type: T.{'int64' if is_signed(dtype) else 'uint64'}({int(value)})")])
+        wider = next((t for t in ("int32", "int64", "uint64") if BITS[t] >= BITS[dtype] and t != dtype
+                      and int_range(t)[0] <= value <= int_range(t)[1]), None)
+        raise fail(KernelError, "K110", f"{_brief(value)} does not fit {dtype}, which holds {low} to {high}", span,
+                   [Note("help", f"use a type that holds it: T.{wider}({int(value)})")] if wider else [])
     return Const(int(value), dtype, span)
+
+
+def _brief(value: int | float) -> str:
+    """The number for a message: one of hundreds of digits says how many."""
+    bits = value.bit_length() if isinstance(value, int) else 0
+    return f"an integer of {bits} bits" if bits > 256 else repr(int(value) if isinstance(value, bool) else value)
 
 
 def default_dtype(value: int | float | bool) -> str:
@@ -96,15 +110,19 @@ def _common(a: str, b: str, span: Span | None) -> str:
 def cast(value: Operand, dtype: str, span: Span | None = None) -> Expr:
     """``value`` converted to ``dtype``; integer narrowing keeps the low bits, float to integer rounds to zero."""
     if not isinstance(value, Expr):
-        return literal(value, dtype, span) if not (isinstance(value, float) and is_integer(dtype)) \
-            else literal(int(value), dtype, span)
+        if not isinstance(value, float) or not is_integer(dtype):
+            return literal(value, dtype, span)
+        if not math.isfinite(value):
+            raise fail(KernelError, "K110", f"{value!r} has no integer value, but {dtype} is needed here", span)
+        return literal(int(value), dtype, span)
     if value.dtype == dtype:
         return value
     if isinstance(value, Const):
+        held = rounded(value.value, value.dtype) if is_float(value.dtype) else value.value
         if is_float(dtype):
-            return Const(float(value.value), dtype, span)
+            return Const(rounded(held, dtype), dtype, span)
         if dtype == BOOL:
-            return Const(bool(value.value), BOOL, span)
+            return Const(bool(held), BOOL, span)
         if is_integer(dtype) and not is_float(value.dtype):
             return Const(wrap(int(value.value), dtype), dtype, span)
     if isinstance(value, Poly):
@@ -208,8 +226,11 @@ def fold(op: Op) -> Expr:
     """Constant folding of integers; a result that does not fit is left for the no-wrap goal to report."""
     if not all(isinstance(a, Const) for a in op.args) or is_float(op.args[0].dtype):
         return op
-    from ptxspec.scalar.evaluate import evaluate
-    value = evaluate(op, {})
+    from ptxspec.scalar.evaluate import Unknown, evaluate
+    try:
+        value = evaluate(op, {})
+    except Unknown:   # a shift by a negative amount
+        return op
     if op.dtype == BOOL:
         return Const(bool(value), BOOL, op.span)
     low, high = int_range(op.dtype) if is_integer(op.dtype) else (0, (1 << BITS[op.dtype]) - 1)

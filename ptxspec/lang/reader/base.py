@@ -12,6 +12,7 @@ from ptxspec.lang.reader.frame import Frame
 from ptxspec.lang.shapes import to_typed
 from ptxspec.lang.tensor import ElementRef, TensorView, whole
 from ptxspec.lang.trace import Tracer
+from ptxspec.lang.types import number
 from ptxspec.layout import TileLayout
 from ptxspec.layout.value import Value
 from ptxspec.scalar import index as ix
@@ -105,6 +106,7 @@ class ReaderBase:
 
     def scalar(self, value: object, node: ast.AST, what: str) -> Expr | int | float:
         """``value`` as a number or kernel value (K222)."""
+        value = number(value)
         if isinstance(value, (Expr, int, float)):
             return value
         if isinstance(value, TensorView):

@@ -132,10 +132,10 @@ class Calls(Expressions):
         except PtxspecError as error:
             raise placed(error, self.span(node)) from error
         except TypeError as error:
-            if _fits(function, args, kwargs):
+            wrong = _misfit(function, args, kwargs)
+            if not wrong:
                 self.refuse("K208", f"`{name}(...)` raised TypeError: {error}", node)
-            self.refuse("K207", f"`{name}` is called wrongly: {_tidy(error, function)}", node,
-                        help=_usage(function, name))
+            self.refuse("K207", f"`{name}` is called wrongly: {wrong}", node, help=_usage(function, name))
         except Exception as error:
             self.refuse("K208", f"`{name}(...)` raised {type(error).__name__}: {error}", node)
 
@@ -296,26 +296,24 @@ def _is_t(value: object) -> bool:
         or bool(getattr(value, "ptxspec_intrinsic", False)) or isinstance(value, TensorView)
 
 
-def _fits(function: Callable[..., object], args: list[object], kwargs: dict[str, object]) -> bool:
-    """True when the arguments suit the signature, so that a TypeError came from inside."""
+def _misfit(function: Callable[..., object], args: list[object], kwargs: dict[str, object]) -> str:
+    """Why the arguments do not suit the signature; empty where they do, so that a TypeError came from inside."""
     try:
         inspect.signature(function).bind(*args, **kwargs)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
-def _tidy(error: TypeError, function: object) -> str:
-    text = str(error)
-    name = getattr(function, "__name__", "")
-    return text.split(f"{name}() ", 1)[-1] if name else text
+    except TypeError as error:
+        return str(error)
+    except ValueError:   # a function of Python's own that has no signature
+        pass
+    return ""
 
 
 def _usage(function: object, name: str) -> str:
     try:
-        return f"its signature is {name}{inspect.signature(function)}"  # type: ignore[arg-type]
+        known = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return nearest(name, [])
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in known]
+    return f"its signature is {name}({', '.join(map(str, bare))})"
 
 
 def _signature(function: LocalFunction) -> inspect.Signature:

@@ -148,10 +148,9 @@ class Expressions(ReaderBase):
             if work is not None and name:
                 return self.python(partial(work, name, other, reflected), node, f"`{_symbol(op)}`")
         if isinstance(left, (Expr, TensorView)) or isinstance(right, (Expr, TensorView)):
-            if isinstance(op, ast.MatMult):
-                return self.python(lambda: plain(left, right), node, "`@`")
             if not name:
-                self.refuse("K222", "`**` is not computed on kernel values", node, help="multiply")
+                self.refuse("K222", f"`{_symbol(op)}` is not computed on kernel values", node,
+                            help="multiply" if isinstance(op, ast.Pow) else "loop over the elements")
             symbol = f"`{_symbol(op)}`"
             a, b = self.scalar(left, node, symbol), self.scalar(right, node, symbol)
             return self.python(lambda: typed.binary(name, a, b, self.span(node)), node, symbol)
