@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent), str(ROOT / "tests" / "lang")]
 
 from gpu_arrays import load  # noqa: E402
 

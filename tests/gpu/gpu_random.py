@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from functools import cache
+
+import ptxspec
 
 HEADER = "from ptxspec import T\nfrom ptxspec.layout import S, TileLayout\n\n\n"
 
@@ -18,6 +21,9 @@ ELEMENTS = (
     ("float64", "uint64", 1, "f64"), ("int64", "uint64", 2, "v2.s64"), ("float16", "uint16", 4, "v4.b16"),
     ("float16", "uint16", 2, "v2.b16"), ("bfloat16", "uint16", 4, "v4.b16"), ("int16", "uint16", 1, "b16"),
     ("uint8", "uint8", 4, "v4.b8"), ("uint8", "uint8", 2, "v2.b8"), ("int8", "uint8", 1, "b8"),
+    ("float8_e4m3", "uint8", 4, "v4.b8"), ("float8_e5m2", "uint8", 2, "v2.b8"), ("bool", "uint8", 4, "v4.b8"),
+    ("uint16", "uint16", 4, "v4.u16"), ("uint64", "uint64", 1, "u64"), ("bits16", "uint16", 2, "v2.b16"),
+    ("bits32", "uint32", 4, "v4.b32"), ("bits64", "uint64", 2, "v2.b64"), ("bits128", "V16", 1, "b128"),
 )
 LOADS = ("ld.global", "ld.global.nc", "ld.global.ca", "ld.global.cg", "ld.global.cs",
          "ld.weak.global", "ld.relaxed.gpu.global", "ld.acquire.sys.global", "ld.volatile.global",
@@ -37,11 +43,16 @@ class RandomKernel:
     rows_out: int
 
 
+@cache
+def _legal(opcode: str) -> bool:
+    return ptxspec.database().check(opcode, sm="sm_90").legal
+
+
 def make(seed: int) -> RandomKernel:
     """The kernel of a seed."""
     r = random.Random(seed)
     dtype, bits, lanes, tail = r.choice(ELEMENTS)
-    size = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8}[bits] * lanes
+    size = {"uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "V16": 16}[bits] * lanes
     threads = r.choice((1, 7, 32, 33, 64, 96, 128, 200, 256))
     blocks = r.choice((1, 2, 3, 5, 16))
     trips = r.choice((1, 1, 2, 5))
@@ -65,7 +76,7 @@ def make(seed: int) -> RandomKernel:
         row = f"i ^ {r.choice((1, 2, 3))}"
     elif where == "div":
         row = f"i // {r.choice((2, 3, 4))}"
-    load, store = f"{r.choice(LOADS)}.{tail}", f"{r.choice(STORES)}.{tail}"
+    load, store = (f"{r.choice([p for p in known if _legal(f'{p}.{tail}')])}.{tail}" for known in (LOADS, STORES))
     declared = [f"registers = T.alloc_local(({lanes},), \"{dtype}\", layout=\"default\")"]
     inner.append(f"T.cuda.tile.apply(T.ptx[\"{load}\"], registers, A.sub[{row}, :])")
     if r.random() < 0.4 and threads >= 32:

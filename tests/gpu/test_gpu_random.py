@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from gpu_arrays import load
+from gpu_families import FAMILIES
 from gpu_random import RandomKernel, make
+from lang_items import ITEMS
 
 import ptxspec
 
 COUNT = int(os.environ.get("PTXSPEC_RANDOM_KERNELS", "300"))
 
 
-def compiled(kernel: RandomKernel, place: Path, target: str) -> object | None:
+def compiled(kernel: RandomKernel, place: Path, target: str) -> ptxspec.backend.executable.Executable | None:
     """The executable, or ``None`` when the kernel is not proved."""
     place.write_text(kernel.source)
     try:
@@ -24,20 +26,34 @@ def compiled(kernel: RandomKernel, place: Path, target: str) -> object | None:
         return None
 
 
-def arrays(kernel: RandomKernel) -> tuple[np.ndarray, np.ndarray]:
+def arrays(kernel: RandomKernel) -> list[object]:
     """Random input, and output in a pattern that shows what is not written."""
     random = np.random.default_rng()
     size = np.dtype(kernel.bits).itemsize
-    raw = random.integers(0, 256, (2, max(kernel.rows_in, kernel.rows_out) * kernel.lanes * size), dtype=np.uint8)
-    a = raw[0, : kernel.rows_in * kernel.lanes * size].copy().view(kernel.bits).reshape(kernel.rows_in, kernel.lanes)
-    b = raw[1, : kernel.rows_out * kernel.lanes * size].copy().view(kernel.bits).reshape(kernel.rows_out, kernel.lanes)
-    return a, b
+    return [random.integers(0, 256, rows * kernel.lanes * size, dtype=np.uint8).view(kernel.bits)
+            .reshape(rows, kernel.lanes) for rows in (kernel.rows_in, kernel.rows_out)]
 
 
-def typed(array: np.ndarray, executable: object) -> np.ndarray:
-    """The raw array under the element type that the kernel wants, where NumPy has it."""
-    dtype = executable.kernel.params[0].dtype  # type: ignore[attr-defined]
-    return array.view(dtype) if dtype != "bfloat16" else array.view(pytest.importorskip("ml_dtypes").bfloat16)
+def typed(array: object, dtype: str) -> object:
+    """Raw bits under the element type that the kernel wants, where NumPy has it."""
+    assert isinstance(array, np.ndarray)
+    if dtype == "bool":
+        return (array & 1).view(bool)
+    return array if dtype.startswith(("bfloat", "float8", "bits")) else array.view(dtype)
+
+
+def copied(arguments: list[object]) -> list[object]:
+    """The same arguments in memory of their own, in the same order of elements."""
+    return [a.copy("K") if isinstance(a, np.ndarray) else a for a in arguments]
+
+
+def differing(executable: ptxspec.backend.executable.Executable, arguments: list[object]) -> list[str]:
+    """The arguments that are not the same, bit for bit, after a run here and one there."""
+    here, there = copied(arguments), copied(arguments)
+    executable(*here, device="sim")
+    executable(*there, device="cuda")
+    return [p.name for p, a, b in zip(executable.kernel.params, here, there, strict=True)
+            if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.tobytes() != b.tobytes()]
 
 
 def test_the_generator_makes_provable_kernels(tmp_path):
@@ -45,25 +61,50 @@ def test_the_generator_makes_provable_kernels(tmp_path):
     assert len(refused) <= 2, refused
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_kernel_of_a_family_is_proved_and_assembles(family):
+    make_case, _ = FAMILIES[family]
+    for seed in range(5):
+        case = make_case(seed)
+        executable = ptxspec.compile(case.kernel, target="sm_90")
+        assert executable.cubin
+        executable(*case.arguments, device="sim")
+
+
 @pytest.mark.gpu
-def test_gpu_and_simulator_agree(tmp_path):
-    torch = pytest.importorskip("torch")
-    run, differing = 0, []
+def test_moves_agree(tmp_path):
+    run, wrong = 0, []
     for seed in range(COUNT):
         kernel = make(seed)
         executable = compiled(kernel, tmp_path / f"k{seed}.py", "cuda")
-        if executable is None or executable.kernel.params[0].dtype == "bfloat16":
+        if executable is None:
             continue
-        a, b = arrays(kernel)
-        expected = b.copy()
-        executable(typed(a, executable), typed(expected, executable))
-        # Bits travel as signed integers of the size, which torch has for every size, and are viewed as the type there.
-        there = [torch.from_numpy(x.view(f"int{8 * x.itemsize}")).cuda() for x in (a, b)]
-        wanted = getattr(torch, str(executable.kernel.params[0].dtype))
-        executable(*(x.view(wanted) for x in there))
-        torch.cuda.synchronize()
-        if not np.array_equal(there[1].cpu().numpy().view(kernel.bits), expected):
-            differing.append(seed)
+        dtype = executable.kernel.params[0].dtype
+        found = differing(executable, [typed(a, dtype) for a in arrays(kernel)])
+        wrong += [(seed, dtype, found)] if found else []
         run += 1
-    assert differing == []
+    assert wrong == []
     assert run >= COUNT * 0.8
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_agree(family):
+    make_case, count = FAMILIES[family]
+    wrong = []
+    for seed in range(count):
+        case = make_case(seed)
+        found = differing(ptxspec.compile(case.kernel, target="cuda"), case.arguments)
+        wrong += [(seed, found)] if found else []
+    assert wrong == []
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ITEMS)
+def test_every_item_of_the_language_agrees(name):
+    case = ITEMS[name](np.random.default_rng(11))
+    arguments = copied(case.arguments)
+    assert differing(ptxspec.compile(case.kernel, target="cuda"), case.arguments) == []
+    ptxspec.compile(case.kernel, target="cuda")(*arguments, device="cuda")
+    for k, expected in case.expected.items():
+        np.testing.assert_array_equal(arguments[k], expected)

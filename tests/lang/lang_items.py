@@ -2,7 +2,7 @@
 
 ``ITEMS`` maps a name to a function of a random generator that gives the kernel, its arguments and those of them that
 change, as they are after the launch. The simulator runs them in ``test_language_items.py``, the GPU in
-``tests/gpu/test_gpu_language.py``.
+``tests/gpu/test_gpu_random.py``.
 """
 
 from __future__ import annotations
