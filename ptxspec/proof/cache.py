@@ -1,26 +1,30 @@
 """An on-disk memory of proved queries, so that an unchanged kernel is not proved twice.
 
 Only ``proved`` answers are kept, under a key that fixes everything the answer depends on: the claim and every fact
-with structure, types, bounds and roles of variables (names do not matter, identity does), the release of Z3, the
-resource limit and the version of this encoding. ``PTXSPEC_CACHE=off`` turns it off; any fault of the disk is ignored.
+with structure, types and bounds of variables (names do not matter, identity does), the release of Z3, the resource
+limit, the database and the text of the modules that encode and ask. An entry is a file that holds its own key, put in
+place whole, so that processes may share a folder and a damaged entry is none. ``PTXSPEC_CACHE=off`` turns it off; any
+fault of the disk is ignored.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from ptxspec.proof.facts import Fact
 from ptxspec.scalar.expr import Const, Expr, Op, Poly, Var
 
-#: Raised whenever the meaning of an encoding changes, so that older answers are forgotten.
-ENCODING = 2
+#: What an answer depends on beside the query: a change of these files makes older answers unknown.
+ENCODING = ("cache.py", "encode.py", "formula.py", "interval.py", "solver.py", "../scalar/expr.py")
 
 
 class Cache:
-    """Proved query keys in a folder: one empty file for each key."""
+    """Proved query keys in a folder: one small file for each key."""
 
     def __init__(self, folder: Path, salt: str) -> None:
         self.folder = folder
@@ -31,13 +35,13 @@ class Cache:
         writer = _Writer()
         parts = [writer.write(claim)]
         parts.extend(writer.write(fact.condition) for fact in facts)
-        text = "\n".join([self.salt, str(ENCODING), str(rlimit), *writer.lines, *map(str, parts)])
+        text = "\n".join([self.salt, encoding(), str(rlimit), *writer.lines, *map(str, parts)])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def proved(self, key: str) -> bool:
         """True when the query with this key was proved before."""
         try:
-            return (self.folder / key[:2] / key[2:]).exists()
+            return (self.folder / key[:2] / key[2:]).read_bytes() == _entry(key)
         except OSError:
             return False
 
@@ -46,9 +50,28 @@ class Cache:
         try:
             path = self.folder / key[:2]
             path.mkdir(parents=True, exist_ok=True)
-            (path / key[2:]).touch()
+            handle, name = tempfile.mkstemp(dir=path)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_entry(key))
+                os.replace(name, path / key[2:])
+            except OSError:
+                os.unlink(name)
         except OSError:
             return
+
+
+def _entry(key: str) -> bytes:
+    return f"proved {key}\n".encode()
+
+
+@lru_cache(maxsize=1)
+def encoding() -> str:
+    """A digest of the modules that give a query its meaning."""
+    found = hashlib.sha256()
+    for name in ENCODING:
+        found.update((Path(__file__).parent / name).read_bytes())
+    return found.hexdigest()
 
 
 class _Writer:
@@ -83,7 +106,11 @@ def open_cache(digest: str) -> Cache | None:
     if os.environ.get("PTXSPEC_CACHE", "").lower() in ("off", "0", "no", "false"):
         return None
     base = os.environ.get("PTXSPEC_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME")
-    folder = Path(base) if base else Path.home() / ".cache"
+    try:
+        folder = Path(base) if base else Path.home() / ".cache"
+        encoding()
+    except (OSError, RuntimeError):  # no home, or no source to tell versions apart by
+        return None
     return Cache(folder / "ptxspec" / "proofs", f"z3 {_z3_version()} database {digest}")
 
 

@@ -1,13 +1,15 @@
 """Which values are fixed by others: the closure of what two threads are known to agree on.
 
 Rules, each proved with Z3 in the tests: a number written with digits fixes its digits; quotient and remainder fix the
-number; a remainder fixes a number whose range is no wider than the divisor; ``x ^ y`` and ``y`` fix ``x``; what is
-computed from fixed values is fixed.
+number; a remainder fixes a number whose range is no wider than the divisor; ``x ^ y`` and ``y`` fix ``x``; a multiple's
+remainder fixes the number's remainder by what the multiplier leaves of the divisor; what is computed from fixed values
+is fixed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import gcd
 
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import INDEX, Const, Expr, Op, Poly, Var
@@ -77,10 +79,18 @@ class Fixed:
             self._digits.setdefault(base, set()).add((low, high))
 
     def _operand(self, node: Expr) -> list[Poly]:
-        """``x`` where ``x ^ y`` and ``y`` are fixed."""
-        if not isinstance(node, Op) or node.name != "xor" or node.dtype != INDEX:
+        """``x`` where ``x ^ y`` and ``y`` are fixed; ``x % (m // gcd(c, m))`` where ``(c*x + y) % m`` and ``y`` are."""
+        if not isinstance(node, Op) or node.dtype != INDEX or node.name not in ("xor", "floormod"):
             return []
         left, right = node.args
+        if node.name == "floormod":
+            if not isinstance(left, Poly) or not isinstance(right, Poly) or not right.is_const or right.const <= 0:
+                return []
+            rest = [(c, m) for m, c in left.terms if not all(self.holds(part) for part in m)]
+            if len(rest) != 1 or len(rest[0][1]) != 1:
+                return []
+            (coefficient, (atom,)) = rest[0]
+            return [ix.floormod(ix.atom(atom), right.const // gcd(coefficient, right.const))]
         sides = [x for x, y in ((left, right), (right, left)) if self.holds(y) and not self.holds(x)]
         return [ix.index(x) for x in sides]
 

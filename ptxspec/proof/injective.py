@@ -157,11 +157,11 @@ def determined(digits: Sequence[Poly], twin: Twin, threads: Threads) -> bool:
     return all(fixed.holds(v) for v in wanted)
 
 
-def separate_parts(accesses: Sequence[Access], twin: Twin, threads: Threads) -> set[Access]:
-    """Those of the accesses to one array that surely never meet another thread's, whatever the barriers.
+def doubtful_parts(accesses: Sequence[Access], twin: Twin, threads: Threads) -> list[list[Access]]:
+    """The accesses to one array that may meet another thread's, in parts: those of different parts never meet.
 
     Accesses are first cut into parts whose byte ranges do not meet; a part without writes, or one whose addresses tell
-    threads apart, is safe. Linear in the number of accesses, but for sorting.
+    threads apart, is safe whatever the barriers. Linear in the number of accesses, but for sorting.
     """
     ranges: list[tuple[int, int, Access]] = []
     unbounded: list[Access] = []
@@ -182,8 +182,4 @@ def separate_parts(accesses: Sequence[Access], twin: Twin, threads: Threads) -> 
             else:
                 parts.append([access])
             end = max(end, high)
-    safe: set[Access] = set()
-    for part in parts:
-        if all(a.kind == "read" for a in part) or separates(part, twin, threads):
-            safe.update(part)
-    return safe
+    return [p for p in parts if not (all(a.kind == "read" for a in p) or separates(p, twin, threads))]

@@ -8,7 +8,7 @@ such a loop connects one iteration with the next.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ptxspec.proof import formula, normalise
@@ -73,10 +73,10 @@ def passed(items: list[Occurrence], condition: Expr) -> list[Occurrence]:
 
 @dataclass(eq=False, slots=True)
 class Intervals:
-    """Collects ``pairs`` of the accesses in ``keep`` for barriers of the given kinds."""
+    """Collects ``pairs`` of the accesses in ``keep`` for barriers of the given kinds, within each part of them."""
 
     kinds: frozenset[str]
-    keep: Set[Access]
+    keep: Mapping[Access, object]
     pairs: list[Pair] = field(default_factory=list)
 
     def run(self, nodes: tuple[Node, ...]) -> list[Pair]:
@@ -85,14 +85,23 @@ class Intervals:
         return self.pairs
 
     def _emit(self, left: list[Occurrence], right: list[Occurrence], depth: int, after: Loop | None = None) -> None:
+        if not left or not right:
+            return
+        others = self._parts(right)
         for one in left:
-            for two in right:
-                if one.access.buffer is two.access.buffer:
-                    self.pairs.append(Pair(one, two, depth, after))
+            self.pairs += [Pair(one, two, depth, after) for two in others.get(self.keep[one.access], ())]
 
     def _all_pairs(self, items: list[Occurrence], depth: int) -> None:
-        for k, one in enumerate(items):
-            self._emit([one], items[k:], depth)
+        for same in self._parts(items).values():
+            for k, one in enumerate(same):
+                self.pairs += [Pair(one, two, depth, None) for two in same[k:]]
+
+    def _parts(self, items: list[Occurrence]) -> dict[object, list[Occurrence]]:
+        """Occurrences by the part of an array that they touch."""
+        found: dict[object, list[Occurrence]] = {}
+        for occurrence in items:
+            found.setdefault(self.keep[occurrence.access], []).append(occurrence)
+        return found
 
     def _sequence(self, nodes: tuple[Node, ...], loops: tuple[Loop, ...]) -> Region:
         before: list[Occurrence] = []

@@ -8,7 +8,7 @@ from ptxspec.lang import ir
 from ptxspec.proof import formula, swizzle
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
-from ptxspec.proof.injective import separate_parts, separates
+from ptxspec.proof.injective import doubtful_parts, separates
 from ptxspec.proof.intervals import Intervals, Occurrence, Pair, gather
 from ptxspec.proof.tree import Access, Loop, Node, Sync, has_barrier
 from ptxspec.proof.twin import Source, Twin, sources
@@ -80,24 +80,33 @@ def clashes(
                     found += _pair(walker, pair, loads, one_block=True, warp=True)
     if any(v.lo != v.hi for v in walker.threads.ctaid):
         keep = _doubtful([a for a in accesses if a.buffer.scope == "global"], walker, loads, one_block=False)
-        between = [o for o in everything if o.access in keep]
-        for k, one in enumerate(between):
-            for two in between[k:]:
-                if _matters(one.access, two.access):
-                    found += _pair(walker, Pair(one, two, 0, None), loads, one_block=False, warp=None)
+        parts: dict[tuple[ir.Buffer, int], list[Occurrence]] = {}
+        for occurrence in everything:
+            if occurrence.access in keep:
+                parts.setdefault(keep[occurrence.access], []).append(occurrence)
+        for between in parts.values():
+            for k, one in enumerate(between):
+                for two in between[k:]:
+                    if _matters(one.access, two.access):
+                        found += _pair(walker, Pair(one, two, 0, None), loads, one_block=False, warp=None)
     return found
 
 
-def _doubtful(accesses: list[Access], walker: Walker, loads: dict[Var, Source], *, one_block: bool) -> set[Access]:
-    """The accesses that the digits of their addresses alone do not keep apart from other threads'."""
+def _doubtful(
+    accesses: list[Access], walker: Walker, loads: dict[Var, Source], *, one_block: bool
+) -> dict[Access, tuple[ir.Buffer, int]]:
+    """The accesses that the digits of their addresses alone do not keep apart from other threads', each with its part:
+    accesses of different parts never meet."""
     by_buffer: dict[ir.Buffer, list[Access]] = {}
     for access in accesses:
         by_buffer.setdefault(access.buffer, []).append(access)
     twin = Twin(walker.threads, loads, (), one_block)
-    keep: set[Access] = set()
-    for same in by_buffer.values():
-        keep |= set(same) - separate_parts(same, twin, walker.threads)
-    return keep
+    return {
+        access: (buffer, number)
+        for buffer, same in by_buffer.items()
+        for number, part in enumerate(doubtful_parts(same, twin, walker.threads))
+        for access in part
+    }
 
 
 def _matters(one: Access, two: Access) -> bool:

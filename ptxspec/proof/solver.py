@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from ptxspec.proof import formula, normalise, witness
 from ptxspec.proof.facts import Context, Fact
@@ -54,6 +54,8 @@ class Session:
         self._asserted = 0
         self._answers: dict[tuple[Expr, Context], Answer] = {}
         self._undecided: set[Context] = set()
+        self._reach: dict[frozenset[Expr], Env | Literal[False] | None] = {}  # by the conditions, whoever knows them
+        self._models: dict[Context, Env] = {}
 
     # -- deciding ---------------------------------------------------------------------------------------------
 
@@ -77,20 +79,20 @@ class Session:
         return self.decide(claim, context).verdict == "proved"
 
     def _ask(self, claim: Expr, context: Context) -> Answer:
+        facts = context.facts()
+        text = ""
+        if self.cache is not None:  # before Z3 is even loaded
+            text = self.cache.key(claim, facts, self.rlimit)
+            if self.cache.proved(text):
+                self.statistics["cache"] += 1
+                return Answer("proved", how="cache")
         from ptxspec.proof.encode import Unsupported
 
-        facts = context.facts()
         encoder = self.encoder()
         try:
             goal = encoder.boolean(claim)
         except Unsupported as problem:
             return Answer("unknown", reason=f"cannot reason about {problem}")
-        text = ""
-        if self.cache is not None:
-            text = self.cache.key(claim, facts, self.rlimit)
-            if self.cache.proved(text):
-                self.statistics["cache"] += 1
-                return Answer("proved", how="cache")
         import z3
 
         self.statistics["z3"] += 1
@@ -132,33 +134,86 @@ class Session:
 
     def reachable(self, context: Context) -> bool | None:
         """Can all facts of ``context`` hold at once? None when Z3 gives up."""
-        if context in self._undecided:
+        known = self._known_reach(context)
+        if known is not None or context in self._undecided:
+            return known
+        facts = context.facts()
+        key = frozenset(f.condition for f in facts)
+        if key not in self._reach:
+            found = self._extended(context) or witness.search(facts, formula.TRUE)
+            self._reach[key] = found if found is not None else self._satisfiable(context, facts)
+        answer = self._reach[key]
+        if answer is None:
+            self._undecided.add(context)
             return None
-        if context.reachable is None:
-            facts = context.facts()
-            if witness.search(facts, formula.TRUE) is not None:
-                link: Context | None = context
-                while link is not None and link.reachable is None:
-                    link.reachable = True  # fewer facts hold as well
-                    link = link.parent
-            else:
-                import z3
+        if answer is False:
+            context.reachable = False
+            return False
+        self._models[context] = answer
+        link: Context | None = context
+        while link is not None and link.reachable is None:
+            link.reachable = True  # fewer facts hold as well
+            link = link.parent
+        return True
 
-                terms, dropped = self._facts(facts)
-                terms += self._bounds(formula.TRUE, facts)
-                solver = self.solver()
-                solver.push()
-                solver.add(*terms)
-                # Not knowing whether a place is reached blocks nothing, so less work is spent on it than on a proof.
-                solver.set("rlimit", max(1, self.rlimit // 40))
-                outcome = solver.check()
-                solver.set("rlimit", self.rlimit)
-                solver.pop()
-                if outcome == z3.unknown or (dropped and outcome == z3.sat):
-                    self._undecided.add(context)
-                    return None
-                context.reachable = bool(outcome == z3.sat)
-        return context.reachable
+    def _known_reach(self, context: Context) -> bool | None:
+        """What is known of the context, or of one that it grew from: more facts never hold where fewer do not."""
+        if context.reachable is not None:
+            return context.reachable
+        link = context.parent
+        while link is not None:
+            if link.reachable is False:
+                context.reachable = False
+                return False
+            link = link.parent
+        return None
+
+    def _extended(self, context: Context) -> Env | None:
+        """A model of a shorter chain, where it satisfies the further facts as well."""
+        link, more = context, list[Fact]()
+        while link not in self._models:
+            if link.fact is not None:
+                more.append(link.fact)
+            if link.parent is None:
+                return None
+            link = link.parent
+        return witness.extended(self._models[link], more[::-1])
+
+    def _satisfiable(self, context: Context, facts: Sequence[Fact]) -> Env | Literal[False] | None:
+        """Z3's answer: values, False, or None; also notes the shortest chain that already contradicts itself."""
+        import z3
+
+        terms, dropped = self._facts(facts)
+        terms += self._bounds(formula.TRUE, facts)
+        solver = self.solver()
+        solver.push()
+        try:
+            solver.add(*terms)
+            # Not knowing whether a place is reached blocks nothing, so less work is spent on it than on a proof.
+            solver.set("rlimit", max(1, self.rlimit // 40))
+            outcome = solver.check()
+            if outcome == z3.unknown or (dropped and outcome == z3.sat):
+                return None
+            if outcome == z3.sat:
+                return self._values(solver.model(), order(formula.TRUE, facts))
+        finally:
+            solver.set("rlimit", self.rlimit)
+            solver.pop()
+        self._mark_dead(context)
+        return False
+
+    def _mark_dead(self, context: Context) -> None:
+        """The shortest chain that still holds every fact of a contradiction is a place that is never reached."""
+        core = self.core(formula.FALSE, context)
+        if not core:
+            return
+        left = {id(f) for f in core}
+        link: Context | None = context
+        while link is not None:
+            if link.fact is not None and id(link.fact) in left:
+                link.reachable = False
+                return
+            link = link.parent
 
     def core(self, claim: Expr, context: Context) -> tuple[Fact, ...] | None:
         """The facts that a proof of ``claim`` uses (a small set, not always the smallest); None when not provable."""
@@ -289,7 +344,12 @@ class Session:
         solver.set("rlimit", self.rlimit)
         if solver.check() == z3.sat:
             model = solver.model()
-        env: Env = {var: _value(model, encoder.term(var)) for var in known}
+        return self._values(model, names)
+
+    def _values(self, model: z3.ModelRef, names: Sequence[Var]) -> Env:
+        """A model in the kernel's terms."""
+        encoder = self.encoder()
+        env: Env = {var: _value(model, encoder.term(var)) for var in names if var in encoder.terms}
         for var in names:
             env.setdefault(var, witness.smallest(var))
         for expr, term in encoder.opaque.items():

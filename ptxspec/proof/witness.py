@@ -93,6 +93,21 @@ def search(facts: Sequence[Fact], goal: Expr) -> dict[Expr, int] | None:
     return None
 
 
+def extended(env: dict[Expr, int], facts: Sequence[Fact]) -> dict[Expr, int] | None:
+    """``env`` with the further variables of ``facts`` at their nearest values, where all of ``facts`` hold then."""
+    found = dict(env)
+    starts = {f.binds for f in facts if f.binds is not None and f.start is not None}
+    for fact in facts:
+        for node in walk(fact.condition):
+            if isinstance(node, Var) and node not in found and node not in starts and not _floating(node):
+                found[node] = smallest(node)
+            elif isinstance(node, Op) and node.dtype == BOOL and node not in found and any(map(_floating, node.args)):
+                found[node] = 1
+    if not _satisfies(found, facts, Const(True, BOOL)):
+        return None
+    return found if all(_inside(v, found[v]) for v in found if isinstance(v, Var)) else None
+
+
 def _satisfies(env: dict[Expr, int], facts: Sequence[Fact], goal: Expr) -> bool:
     try:
         for fact in facts:

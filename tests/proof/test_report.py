@@ -12,7 +12,6 @@ import pytest
 import ptxspec.lang.t as T
 from ptxspec.diagnostics import PtxspecError
 from ptxspec.proof import ProofError, prove
-from ptxspec.proof.cache import Cache
 from ptxspec.proof.codes import BY_CODE
 from ptxspec.scalar.evaluate import evaluate
 
@@ -95,49 +94,6 @@ def test_runs_are_deterministic() -> None:
         return [d.render() for d in prove(wrong, use_cache=False).diagnostics]
 
     assert text() == text()
-
-
-def test_the_cache_answers_again_and_only_for_the_same_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PTXSPEC_CACHE", "on")
-    monkeypatch.setenv("PTXSPEC_CACHE_DIR", str(tmp_path))
-
-    @T.function
-    def hard(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
-        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
-        tid = T.cuda.thread_idx("x")
-        B[(tid * 5 + 3) % 64] = A[tid]
-
-    first = prove(hard)
-    assert first.verdict == "proved"
-    assert first.statistics["z3"] > 0
-    again = prove(hard)
-    assert again.statistics["cache"] == first.statistics["z3"]
-    assert again.statistics["z3"] == 0
-
-    @T.function
-    def other(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32")):
-        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
-        tid = T.cuda.thread_idx("x")
-        B[(tid * 6 + 3) % 64] = A[tid]
-
-    assert prove(other).verdict == "refuted"
-    monkeypatch.setenv("PTXSPEC_CACHE", "off")
-    assert prove(hard).statistics["z3"] == first.statistics["z3"]
-
-
-def test_cache_keys_tell_bounds_types_and_settings_apart(tmp_path: Path) -> None:
-    from ptxspec.proof import formula
-    from ptxspec.scalar.expr import Var
-
-    cache = Cache(tmp_path, "salt")
-    small, large = Var("x", "int32", "param", 0, 7), Var("x", "int32", "param", 0, 8)
-    same = Var("y", "int32", "param", 0, 7)
-    key = cache.key(formula.lt(small, 8), (), 1)
-    assert key == cache.key(formula.lt(same, 8), (), 1)
-    assert key != cache.key(formula.lt(large, 8), (), 1)
-    assert key != cache.key(formula.lt(small, 9), (), 1)
-    assert key != cache.key(formula.lt(small, 8), (), 2)
-    assert key != Cache(tmp_path, "other").key(formula.lt(small, 8), (), 1)
 
 
 def test_proving_simple_kernels_loads_no_solver() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from math import gcd
+from pathlib import Path
+from typing import Any
 
 import pytest
 import z3
@@ -159,7 +162,9 @@ def test_fixed_values_are_fixed(seed: int) -> None:
         start = rng.choice([linear, *map(ix.index, names)])
         for _ in range(rng.randint(0, 2)):
             by = rng.choice([2, 3, 4, 8])
-            start = rng.choice([ix.floordiv(start, by), ix.floormod(start, by), ix.binary("xor", start, by - 1)])
+            moved = ix.add(ix.scale(start, rng.choice([3, 5, 6])), rng.randint(0, 3))
+            start = rng.choice([ix.floordiv(start, by), ix.floormod(start, by), ix.binary("xor", start, by - 1),
+                                ix.floormod(moved, rng.choice([8, 9, 16, 32]))])
         return start
 
     given = []
@@ -190,6 +195,38 @@ def test_fixed_understands_fields_and_xor() -> None:
     assert Fixed(given, lambda v: False).holds(tid)
     for left_out in range(3):
         assert not Fixed(given[:left_out] + given[left_out + 1 :], lambda v: False).holds(tid)
+
+
+@pytest.mark.parametrize(("factor", "modulus"), [(5, 64), (3, 8), (6, 8), (12, 64), (9, 6), (-5, 12), (10, 15)])
+def test_a_remainder_of_a_multiple_fixes_the_remainder(factor: int, modulus: int) -> None:
+    left = modulus // gcd(factor, modulus)
+    x, y, k = z3.Ints("x y k")
+    assert proved(x % left == y % left, (factor * x + k) % modulus == (factor * y + k) % modulus)
+    tid = Var("tid", "int32", "tid.x", 0, 255)
+    common = Var("n", "int32", "param")
+    value = ix.floormod(ix.add(ix.scale(tid, factor), common), modulus)
+    found = Fixed([value], lambda v: v is common)
+    assert found.holds(ix.floormod(tid, left))
+    assert not found.holds(tid)
+
+
+@pytest.mark.parametrize("count", [8, 32])
+def test_work_grows_with_the_statements_and_not_with_their_pairs(count: int, tmp_path: Path) -> None:
+    """Stores to places that only two threads compared tell apart, each in a row of its own."""
+    lines = [
+        "from ptxspec import T", "", "@T.function",
+        f"def kernel(B: T.Tensor(({count}, 64), 'float32'), C: T.Tensor((64,), 'int32')):",
+        "    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=8))",
+        "    tid = T.cuda.thread_idx('x')",
+    ]
+    lines += [f"    B[{k}, tid * tid] = 1.0" for k in range(count)]
+    path = tmp_path / "stores.py"
+    path.write_text("\n".join(lines) + "\n")
+    scope: dict[str, Any] = {}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    report = prove(scope["kernel"], use_cache=False)
+    assert report.verdict == "proved", report.text()
+    assert report.statistics["z3"] <= 2 * count
 
 
 def test_a_transpose_with_flat_threads_needs_no_solver() -> None:
