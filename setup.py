@@ -4,7 +4,7 @@
 computed, so a new package needs no second mention here.
 """
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
 
 FOLDERS = {"ptxspec": "ptxspec", "ptxspec.backend": "backend", "ptxspec.specs": "specs"}
 
@@ -14,4 +14,7 @@ packages = [
     for name in [root, *(f"{root}.{inner}" for inner in find_packages(folder))]
 ]
 
-setup(packages=packages, package_dir=FOLDERS)
+# Optional: without a C compiler the package is installed without it, and launches take the Python path.
+calls = Extension("ptxspec.backend.native._calls", ["backend/native/_calls.c"], optional=True)
+
+setup(packages=packages, package_dir=FOLDERS, ext_modules=[calls])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf, isfinite
 
 from ptxspec.diagnostics import Diagnostic, LaunchError, Note, Span
 from ptxspec.lang.ir import Buffer, Kernel
@@ -22,6 +23,11 @@ from ptxspec.scalar.expr import BITS, BOOL, INDEX, Expr, Poly, Var, int_range, i
 from .arrays import ArrayView
 
 Env = dict[Expr, int]
+
+#: From this value on a finite number becomes infinite in the type (half a step above the largest one).
+FLOAT_LIMITS: dict[str, float] = {
+    "float16": 65520.0, "bfloat16": (2 - 2.0**-8) * 2.0**127, "float32": (2 - 2.0**-24) * 2.0**127, "float64": inf,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,8 @@ def raise_problems(problems: Sequence[Problem]) -> None:
 
 def expected(what: str, wanted: object, got: object) -> tuple[Note, ...]:
     """The two notes that every mismatch carries."""
+    if isinstance(got, int) and got.bit_length() > 256:   # Python refuses to print the longest of them
+        got = f"an integer of {got.bit_length()} bits"
     return Note("fact", f"expected {what}: {wanted}"), Note("fact", f"got: {got}")
 
 
@@ -64,7 +72,13 @@ def scalar_value(variable: Var, value: object, problems: list[Problem]) -> int |
             return 0
         plain = taken
     if is_float(dtype):
-        return float(plain)
+        number = _float(plain)
+        limit = FLOAT_LIMITS[dtype]
+        if number is None or (isfinite(number) and not -limit < number < limit):
+            problems.append(Problem("R311", f"scalar parameter `{name}` is out of range", variable.span,
+                                    expected("a finite value, infinity or NaN of", dtype, plain)))
+            return 0.0
+        return number
     if isinstance(plain, float):
         problems.append(Problem("R302", f"scalar parameter `{name}` needs an integer", variable.span,
                                 expected("an integer", dtype, plain)))
@@ -73,6 +87,13 @@ def scalar_value(variable: Var, value: object, problems: list[Problem]) -> int |
         return bool(plain)
     check_range(variable, int(plain), "scalar parameter", "R311", problems)
     return int(plain)
+
+
+def _float(value: int | float | bool) -> float | None:
+    try:
+        return float(value)
+    except OverflowError:   # an integer of more than 1,024 bits
+        return None
 
 
 def check_range(variable: Var, value: int, what: str, code: str, problems: list[Problem]) -> None:

@@ -11,9 +11,11 @@ from ptxspec.lang.ir import Buffer, Kernel
 
 from .arrays import ArrayView
 from .checks import Bound, HostChecks
+from .device import stream_handle, wait_for
 from .emit import Module, Parameter, emit
 from .fastpath import FastPath, current_stream
 from .merging import merged
+from .prepared import PreparedCall
 
 if TYPE_CHECKING:
     import numpy
@@ -50,6 +52,8 @@ class Executable:
                  for p in module.params if isinstance(p.source, Buffer)}
         self._fast = FastPath(module.kernel, self._checks.written, align,
                               [condition for _, condition in premises.launch] if premises else [])
+        self._native = self._fast.native
+        self._stream = module.kernel.launch.stream
         self.unmerged: Callable[[], Executable] | None = None
         self._narrow: Executable | None = None
         self._cubin: Cubin | None = None
@@ -100,16 +104,18 @@ class Executable:
         ``device="cuda"`` copies host arrays to the GPU and back, ``device="sim"`` insists on the simulator. Raises
         :class:`LaunchError`: R3xx for a premise that does not hold, R2xx for a fault in the simulator.
         """
+        if stream is None:
+            stream = self._stream
+        given = None if stream is None else stream_handle(stream)
+        # The quickest first: the extension, if it was built and knows this call; then the same in Python.
+        if device is None and (((known := self._native.launch) is not None and known(arguments, given))
+                               or self._repeat(arguments, given)):
+            return
         if device not in (None, "cuda", "sim"):
             raise LaunchError(Diagnostic("R312", f"device is \"cuda\" or \"sim\", not {device!r}", self.kernel.span))
-        if stream is None:
-            stream = self.kernel.launch.stream
-        handle = current_stream(arguments) if stream is None else self._handle(stream)
-        if device is None and (self._fast.run(arguments, handle) or (
-                self._narrow is not None and self._narrow._fast.run(arguments, handle))):
-            return
+        handle = current_stream(arguments) if given is None else given
         try:
-            bound = self._checks.bind(arguments, stream=handle or None)
+            bound = self._checks.bind(arguments, stream=handle)
         except LaunchError as error:
             narrow = self._unmerged(error)
             if narrow is None:
@@ -118,14 +124,45 @@ class Executable:
             self.last_run = narrow.last_run
             return
         if bound.device != "cpu":
-            if device == "sim" or self.simulated:
-                raise LaunchError(Diagnostic("R312", "the simulator runs on host arrays, these lie on "
-                                             f"{bound.device}", self.kernel.span))
+            if device == "sim":
+                raise self._not_simulated(bound)
             self._launch(arguments, bound, handle)
         elif device == "cuda":
             self._copy_and_launch(bound, handle)
         else:
             self._simulate(bound)
+
+    def bind(self, *arguments: object, stream: object = None) -> PreparedCall:
+        """Check a call without running it, load the kernel, and return what launches it: ``prepared = exe.bind(a, b)``.
+
+        ``prepared()`` is ``exe(a, b)`` at the least cost; it holds the arrays. Raises as the call itself does.
+        """
+        if stream is None:
+            stream = self._stream
+        given = None if stream is None else stream_handle(stream)
+        handle = current_stream(arguments) if given is None else given
+        try:
+            bound = self._checks.bind(arguments, stream=handle)
+        except LaunchError as error:
+            narrow = self._unmerged(error)
+            if narrow is None:
+                raise
+            return narrow.bind(*arguments, stream=stream)
+        prepared = PreparedCall(self, arguments, given)
+        if bound.device != "cpu":
+            launch, numbers = self._ready(arguments, bound, handle)
+            prepared.ready(bound, numbers, launch, self._native.launch)
+        return prepared
+
+    def _repeat(self, arguments: tuple[object, ...], given: int | None) -> bool:
+        """Launch a call that was checked before; False asks for the full way."""
+        if self._fast.run(arguments, given):
+            return True
+        narrow = self._narrow
+        if narrow is None:
+            return False
+        known = narrow._native.launch
+        return (known is not None and known(arguments, given)) or narrow._repeat(arguments, given)
 
     def _unmerged(self, error: LaunchError) -> Executable | None:
         """The executable for arrays that are aligned for single elements only, where that is all that ``error`` is."""
@@ -151,21 +188,27 @@ class Executable:
                                  cluster=launch.cluster, dynamic_shared=self.module.shared_dynamic,
                                  line_map=self.module.line_map)
 
-    def _handle(self, stream: object) -> int:
-        from .device import stream_handle
-        return stream_handle(stream)
-
     def _launch(self, arguments: tuple[object, ...], bound: Bound, stream: int) -> None:
-        from .device import wait_for
-        ordinal = int(bound.device.partition(":")[2] or 0)
+        launch, numbers = self._ready(arguments, bound, stream)
+        launch.launch(numbers, stream)
+
+    def _ready(self, arguments: tuple[object, ...], bound: Bound,
+               stream: int) -> tuple[PreparedLaunch, list[int | float | bool]]:
+        """Everything but the launch of a checked call on device arrays; it is remembered for the next time."""
+        if self.simulated:
+            raise self._not_simulated(bound)
         numbers = [v.pointer if isinstance(v, ArrayView) else _bits(p, v)
                    for p, v in zip(self.module.params, bound.values)]
         for value in bound.values:
             if isinstance(value, ArrayView) and value.producer_stream is not None:
                 wait_for(stream, value.producer_stream)
-        prepared = self._prepare(ordinal, bound.grid)
-        prepared.launch(numbers, stream)
-        self._fast.learn(arguments, bound, self.module.params, prepared)
+        launch = self._prepare(int(bound.device.partition(":")[2] or 0), bound.grid)
+        self._fast.learn(arguments, bound, self.module.params, launch)
+        return launch, numbers
+
+    def _not_simulated(self, bound: Bound) -> LaunchError:
+        return LaunchError(Diagnostic("R312", f"the simulator runs on host arrays, these lie on {bound.device}",
+                                      self.kernel.span))
 
     def _copy_and_launch(self, bound: Bound, stream: int) -> None:
         """Host arrays to the GPU, run, and back: whole byte ranges, so strides stay as they are."""

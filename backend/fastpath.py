@@ -2,21 +2,26 @@
 
 The first call with new shapes goes through every check; it leaves a plan under the signatures of its arguments. A later
 call with equal signatures compares what can still differ: the alignment of each address, the overlap of written memory,
-the range of scalars. It then costs one driver call and a few dictionary look-ups.
+the range of scalars. It then costs one driver call and a few dictionary look-ups. Where the C extension was built, it
+knows the latest of these calls and is asked first (:attr:`FastPath.native`); it compares the same.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
 from typing import TYPE_CHECKING
 
 from ptxspec.lang.ir import Assume, Buffer, Kernel
 from ptxspec.scalar.expr import BOOL, Expr, Var, int_range, is_float, is_integer, variables
 
 from .arrays import ArrayView, quick
+from .binding import FLOAT_LIMITS
 from .facts import statements
+from .native import Array, Remembered, Scalar
 
 if TYPE_CHECKING:
     from .checks import Bound
@@ -24,20 +29,30 @@ if TYPE_CHECKING:
     from .emit import Parameter
 
 MOST_PLANS = 1024
+_AGAIN = 16   # a plan used so often since is told to the extension anew: newer calls may have displaced it there
+
+_EXACT = 1 << 53   # an integer up to here is the same number as a float
 
 _Extent = tuple[int, int, int]   # argument, first byte and end relative to its address
 _Passed = Callable[[int | float | bool], int | float | bool]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Plan:
-    """``layout`` says for each parameter of the module which argument it is (>= 0), or the constant it gets."""
+    """``arguments`` says for each parameter of the module which argument it is (>= 0), or the constant it gets.
+
+    ``live`` are the arrays that have elements, ``aligned`` what their addresses are multiples of, ``apart`` the pairs
+    that must not overlap; ``tell`` repeats the call to the extension.
+    """
 
     launch: Callable[[Sequence[int | float | bool], int], None]
     arguments: tuple[int, ...]
     constants: tuple[int | float | bool, ...]
+    live: tuple[int, ...]
     aligned: tuple[tuple[int, int], ...]
     apart: tuple[tuple[_Extent, _Extent], ...]
+    tell: Callable[[Sequence[object]], bool]
+    used: int = 0
 
 
 class FastPath:
@@ -49,27 +64,42 @@ class FastPath:
         self._written = written
         self._align = align
         deciding = _deciding(kernel, conditions)
-        # For each argument: None for an array, else whether the plan depends on the value, and its allowed range.
-        self._scalars: tuple[tuple[bool, int | None, int | None] | None, ...] = tuple(
-            None if isinstance(p, Buffer) else (p in deciding, *_range(p)) for p in kernel.params)
+        # For each argument: None for an array, else whether the plan depends on the value, its allowed range if it is
+        # an integer, and how far a float may reach.
+        self._scalars: tuple[tuple[bool, int | None, int | None, float] | None, ...] = tuple(
+            None if isinstance(p, Buffer) else (p in deciding, *_range(p), FLOAT_LIMITS.get(p.dtype, inf))
+            for p in kernel.params)
         self._travels: tuple[bool, ...] = tuple(
             isinstance(p, Var) and p.dtype == "bfloat16" for p in kernel.params)
         self._possible = not any(self._travels)
         self._plans: dict[object, Plan] = {}
+        self.native = Remembered()
 
-    def run(self, arguments: Sequence[object], stream: int) -> bool:
-        """Launch on ``stream`` if these arguments were seen before and still fit; False asks for the full way."""
+    def run(self, arguments: Sequence[object], stream: int | None) -> bool:
+        """Launch if these arguments were seen before and still fit; False asks for the full way.
+
+        ``stream`` is a handle, None for the stream that the arguments' library works on now.
+        """
+        if not self._plans:
+            return False
         key, numbers = self._signature(arguments)
         plan = self._plans.get(key) if key is not None else None
         if plan is None:
             return False
+        for index in plan.live:
+            if not numbers[index]:   # a tensor whose storage was given back
+                return False
         for index, size in plan.aligned:
             if numbers[index] % size:
                 return False
         for (a, low_a, high_a), (b, low_b, high_b) in plan.apart:
             if numbers[a] + low_a < numbers[b] + high_b and numbers[b] + low_b < numbers[a] + high_a:
                 return False
-        plan.launch([numbers[k] if k >= 0 else plan.constants[-k - 1] for k in plan.arguments], stream)
+        plan.used += 1
+        if plan.used % _AGAIN == 0:
+            plan.tell(arguments)
+        plan.launch([numbers[k] if k >= 0 else plan.constants[-k - 1] for k in plan.arguments],
+                    current_stream(arguments) if stream is None else stream)
         return True
 
     def learn(self, arguments: Sequence[object], bound: Bound, params: Sequence[Parameter],
@@ -101,7 +131,27 @@ class FastPath:
                       if a in self._written or b in self._written)
         if len(self._plans) >= MOST_PLANS:   # a program with ever new sizes must not fill the memory
             self._plans.clear()
-        self._plans[key] = Plan(launch.launch, tuple(order), tuple(constants), tuple(aligned), apart)
+        # Without their owners: a plan must not keep memory alive.
+        views = {index[p.source]: replace(v, owner=None) for p, v in zip(params, bound.values)
+                 if isinstance(v, ArrayView)}
+        passed = [(k, 0) if k >= 0 else (-1, constants[-k - 1]) for k in order]
+        tell = partial(self._tell, views, passed, launch)
+        self._plans[key] = Plan(launch.launch, tuple(order), tuple(constants), tuple(extents[b][0] for b in held),
+                                tuple(aligned), apart, tell)
+        tell(arguments)
+
+    def _tell(self, views: dict[int, ArrayView], passed: list[tuple[int, int | float | bool]], launch: PreparedLaunch,
+              arguments: Sequence[object]) -> bool:
+        """Describe a checked call to the extension; ``views`` by argument."""
+        expected: list[Array | Scalar] = []
+        for index, param in enumerate(self._params):
+            scalar = self._scalars[index]
+            if isinstance(param, Buffer):
+                expected.append(Array(views[index], self._align.get(param, 1), param in self._written))
+            elif scalar is not None:
+                decides, low, high, _ = scalar
+                expected.append(Scalar(param.dtype, low, high, decides))
+        return self.native.add(arguments, expected, passed, launch)
 
     def _signature(self, arguments: Sequence[object]) -> tuple[object, list[int | float | bool]]:
         """What a plan depends on, and the number to pass for each argument; key None where the quick look fails."""
@@ -117,13 +167,17 @@ class FastPath:
                 key.append(seen[0])
                 numbers.append(seen[1])
                 continue
-            decides, low, high = scalar
+            decides, low, high, limit = scalar
             kind = type(argument)
             if kind is int and low is not None and high is not None:
                 assert isinstance(argument, int)
                 if not low <= argument <= high:
                     return None, numbers
-            elif not (low is None and (kind is float or kind is int)) and not (kind is bool and high == 1):
+            elif low is None and (kind is float or kind is int):
+                assert isinstance(argument, (int, float))
+                if not -limit < argument < limit or (kind is int and not -_EXACT <= argument <= _EXACT):
+                    return None, numbers   # infinities too: they are rare
+            elif not (kind is bool and high == 1):
                 return None, numbers
             assert isinstance(argument, (int, float))
             if decides:
@@ -182,7 +236,8 @@ def _stream_of(kind: type) -> Callable[[object], int | None] | None:
         return of_torch
     if library == "cupy":
         current = sys.modules["cupy"].cuda.get_current_stream
-        return lambda _: int(current().ptr)
+        # Of the array's device: another one may be current.
+        return lambda array: int(current(array.data.device_id).ptr)  # type: ignore[attr-defined]
     return None
 
 

@@ -9,7 +9,7 @@ from ..device.driver import pointer_device
 from .dlpack import describe_dlpack
 from .errors import broken_exporter, exporter_failed, no_such_device, no_such_dtype, not_an_array
 from .interface import describe_interface, describe_numpy
-from .view import ALIASES, ITEMSIZE, ArrayView
+from .view import ALIASES, ITEMSIZE, ArrayView, Capsule
 
 if TYPE_CHECKING:
     import numpy
@@ -23,6 +23,13 @@ def describe(array: object, *, stream: int | None = None) -> ArrayView:
     memory will be used, given to DLPack exporters so that they order their work before it; None asks for no ordering.
     Errors: R120 to R123.
     """
+    view = _describe(array, stream)
+    if view.pointer == 0 and view.size:
+        raise broken_exporter(array, "it has elements but no memory; was its storage given back?")
+    return view
+
+
+def _describe(array: object, stream: int | None) -> ArrayView:
     numpy_module = sys.modules.get("numpy")
     if numpy_module is not None and isinstance(array, numpy_module.ndarray):
         return describe_numpy(array)
@@ -76,7 +83,8 @@ def to_numpy(view: ArrayView) -> numpy.ndarray:
     import numpy as np
 
     if view.device != "cpu":
-        raise no_such_device(view.owner, f"{view.device}, which the host cannot read;")
+        owner = view.owner.array if isinstance(view.owner, Capsule) else view.owner
+        raise no_such_device(owner, f"{view.device}, which the host cannot read;")
     known = view.dtype if not view.dtype.startswith(("bfloat", "float8")) else f"uint{8 * view.itemsize}"
     known = f"V{view.itemsize}" if known.startswith("bits") else known
     if view.size == 0:

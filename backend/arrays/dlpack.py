@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ptxspec.diagnostics import LaunchError
 
 from .errors import broken_exporter, exporter_failed, no_such_device, no_such_dtype
-from .view import ITEMSIZE, ArrayView, compact_strides
+from .view import ITEMSIZE, ArrayView, Capsule, compact_strides
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
 _DEVICES = {4: "OpenCL", 7: "Vulkan", 8: "Metal", 10: "ROCm", 11: "ROCm host memory", 14: "oneAPI", 15: "WebGPU"}
@@ -26,6 +26,7 @@ _DTYPES: dict[tuple[int, int], str] = {
     (8, 8): "float8_e4m3", (10, 8): "float8_e4m3", (12, 8): "float8_e5m2",
     (5, 64): "bits64", (5, 128): "bits128",
 }
+_OF_DTYPE = {dtype: pair for pair, dtype in sorted(_DTYPES.items())}   # float8_e4m3: the finite one, 10
 _CODES = {
     0: "int", 1: "uint", 2: "float", 3: "handle", 4: "bfloat", 5: "complex", 6: "bool", 7: "float8_e3m4",
     9: "float8_e4m3b11fnuz", 11: "float8_e4m3fnuz", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu", 15: "float6_e2m3fn",
@@ -72,6 +73,11 @@ _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
 _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+
+
+def dlpack_code(dtype: str) -> tuple[int, int]:
+    """(type code, bits) of an element type."""
+    return _OF_DTYPE[dtype]
 
 
 def describe_dlpack(array: object, export: Callable[..., object], stream: int | None) -> ArrayView:
@@ -133,4 +139,4 @@ def _view(array: object, capsule: object, tensor: _Tensor, readonly: bool) -> Ar
     else:
         raise no_such_device(array, _DEVICES.get(kind, f"a device of DLPack kind {kind}"))
     pointer = (tensor.data or 0) + tensor.byte_offset
-    return ArrayView(pointer, shape, strides, dtype, device, readonly, (array, capsule))
+    return ArrayView(pointer, shape, strides, dtype, device, readonly, Capsule(array, capsule))

@@ -21,6 +21,14 @@ ALIASES: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Capsule:
+    """The owner of memory that came through DLPack: the array and the capsule that the exporter made."""
+
+    array: object
+    capsule: object
+
+
+@dataclass(frozen=True, slots=True)
 class ArrayView:
     """One array as its exporter described it.
 
@@ -48,6 +56,11 @@ class ArrayView:
     def size(self) -> int:
         """Number of elements."""
         return prod(self.shape)
+
+    @property
+    def pinned(self) -> bool:
+        """True where a DLPack capsule holds the memory: while the view lives, its address and shape cannot change."""
+        return isinstance(self.owner, Capsule)
 
     @property
     def contiguous(self) -> bool:

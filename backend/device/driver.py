@@ -109,14 +109,28 @@ def launcher() -> tuple[Callable[[int, int, int, int], int], Callable[[object], 
 
     The hot path of a launch: through ``ctypes`` with everything prepared these cost a fraction of a microsecond.
     """
-    library = _library()
-    if library is None:
-        require_device()
-        raise AssertionError
+    library = _present()
     launch, current = library.cuLaunchKernelEx, library.cuCtxGetCurrent
     launch.argtypes, launch.restype = [ctypes.c_void_p] * 4, ctypes.c_int
     current.argtypes, current.restype = [ctypes.c_void_p], ctypes.c_int
     return launch, current
+
+
+def launch_addresses() -> tuple[int, int]:
+    """Addresses of the same two functions, for callers that are not Python."""
+    library = _present()
+    functions = (library.cuLaunchKernelEx, library.cuCtxGetCurrent)
+    launch, current = (ctypes.cast(function, ctypes.c_void_p).value for function in functions)
+    assert launch is not None and current is not None
+    return launch, current
+
+
+def _present() -> ctypes.CDLL:
+    library = _library()
+    if library is None:
+        require_device()
+        raise AssertionError
+    return library
 
 
 def driver_error(function: str, status: int) -> PtxspecError:

@@ -15,7 +15,7 @@ from ptxspec.diagnostics import LaunchError, Note, PtxspecError, fail
 
 from .driver import driver, driver_error, launcher, number, triple
 from .info import DeviceInfo, device_info
-from .module import DeviceKernel, activate
+from .module import DeviceKernel, on_device
 from .streams import stream_handle
 
 Number = int | float | bool
@@ -105,24 +105,26 @@ class PreparedLaunch:
         self.kernel = kernel
         self.shape = shape
         self.types = tuple(types)
+        #: how ``struct`` writes each parameter
+        self.letters = tuple(_FORMATS[name] for name in types)
         self._lock = threading.Lock()
         # One eight-byte place for each parameter: the driver reads as many bytes as the parameter has.
         self._block = ctypes.create_string_buffer(8 * max(len(self.types), 1))
         base = ctypes.addressof(self._block)
         self._places = (ctypes.c_void_p * max(len(self.types), 1))(*(base + 8 * i for i in range(len(self.types))))
         self._pointers = ctypes.addressof(self._places) if self.types else 0
-        self._pack = struct.Struct("".join(f"{_FORMATS[name]}{8 - struct.calcsize(_FORMATS[name])}x" for name in types))
+        self._pack = struct.Struct("".join(f"{letter}{8 - struct.calcsize(letter)}x" for letter in self.letters))
         # Stream handle -> the driver's configuration, kept alive, and its address.
         self._configs: dict[int, tuple[object, int]] = {}
         self._launch, self._ask_context = launcher()
         self._context = ctypes.c_void_p()
         self._context_place = ctypes.addressof(self._context)
         if shape.shared > 0 and shape.shared + kernel.shared > _STATIC_LIMIT:
-            activate(kernel.ordinal)
-            kernel.allow_shared(shape.shared)
+            with on_device(kernel.ordinal):
+                kernel.allow_shared(shape.shared)
         if shape.cluster[0] * shape.cluster[1] * shape.cluster[2] > 8:
-            activate(kernel.ordinal)
-            kernel.allow_large_cluster()
+            with on_device(kernel.ordinal):
+                kernel.allow_large_cluster()
 
     def __call__(self, arguments: Sequence[Number], stream: object = None) -> None:
         """Launch with one number for each parameter (addresses for pointers). Returns before the kernel has run."""
@@ -137,17 +139,23 @@ class PreparedLaunch:
             place = (self._configs.get(stream) or self._config(stream))[1]
             try:
                 self._pack.pack_into(self._block, 0, *arguments)
-            except struct.error as error:
+            except (struct.error, OverflowError) as error:   # the second: a float beyond its type
                 raise self._misfit(arguments, error) from error
             # A kernel of a library runs in whichever context is current, so a wrong one must be seen before.
-            if self._ask_context(self._context_place) or self._context.value != kernel.context:
-                activate(kernel.ordinal)
-            status = self._launch(place, kernel.handle, self._pointers, 0)
-            if status in _NO_CONTEXT:
-                activate(kernel.ordinal)
+            status = _NO_CONTEXT[0]
+            if self._ask_context(self._context_place) == 0 and self._context.value == kernel.context:
                 status = self._launch(place, kernel.handle, self._pointers, 0)
+            if status in _NO_CONTEXT:
+                with on_device(kernel.ordinal):
+                    status = self._launch(place, kernel.handle, self._pointers, 0)
         if status:
             raise driver_error("cuLaunchKernelEx", status)
+
+    def raw(self) -> tuple[int, int, int, object]:
+        """Kernel handle, context, address of the driver's configuration (for stream 0), and what keeps that alive."""
+        with self._lock:
+            config, place = self._configs.get(0) or self._config(0)
+        return self.kernel.handle, self.kernel.context, place, (self, config)
 
     def _config(self, stream: int) -> tuple[object, int]:
         api = driver()
@@ -175,7 +183,7 @@ class PreparedLaunch:
         self._configs[stream] = (config, config.getPtr())
         return self._configs[stream]
 
-    def _misfit(self, arguments: Sequence[Number], error: struct.error) -> PtxspecError:
+    def _misfit(self, arguments: Sequence[Number], error: Exception) -> PtxspecError:
         if len(arguments) != len(self.types):
             what = f"{len(arguments)} arguments for {len(self.types)} parameters"
         else:
@@ -191,5 +199,6 @@ def with_grid(launch: PreparedLaunch, grid: int | Sequence[int]) -> PreparedLaun
 
 def occupancy(kernel: DeviceKernel, threads: int, shared: int = 0) -> int:
     """Blocks of this size that one multiprocessor holds at once."""
-    activate(kernel.ordinal)
-    return number("cuOccupancyMaxActiveBlocksPerMultiprocessor", driver().CUfunction(kernel.handle), threads, shared)
+    function = driver().CUfunction(kernel.handle)
+    with on_device(kernel.ordinal):
+        return number("cuOccupancyMaxActiveBlocksPerMultiprocessor", function, threads, shared)

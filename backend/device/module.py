@@ -5,6 +5,8 @@ Codes: ``R104`` the module cannot be loaded, ``R105`` it has no kernel of that n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ptxspec.diagnostics import LaunchError, Note, PtxspecError, fail
@@ -85,13 +87,33 @@ def activate(ordinal: int) -> int:
     return number("cuCtxGetCurrent")
 
 
+@contextmanager
+def on_device(ordinal: int) -> Iterator[int]:
+    """Device ``ordinal`` current inside, with the handle of its context; afterwards what was current before.
+
+    So the caller's other libraries go on where they were. A thread that had no context keeps this one.
+    """
+    device_info(ordinal)   # the driver must be initialised before it is asked
+    before = number("cuCtxGetCurrent")
+    context = activate(ordinal)
+    try:
+        yield context
+    finally:
+        if before and before != context:
+            call("cuCtxSetCurrent", driver().CUcontext(before))
+
+
 def load_module(code: bytes | str, ordinal: int = 0) -> DeviceModule:
     """Load a cubin (bytes) or PTX text (str, or bytes that are no ELF image; the driver assembles it) on a device."""
-    context = activate(ordinal)
-    objects = core().ObjectCode
     raw = code.encode() if isinstance(code, str) else code
+    with on_device(ordinal) as context:
+        return DeviceModule(ordinal, context, _load(raw, ordinal))
+
+
+def _load(raw: bytes, ordinal: int) -> object:
+    objects = core().ObjectCode
     try:
-        loaded = objects.from_cubin(raw) if raw.startswith(b"\x7fELF") else objects.from_ptx(raw)
+        loaded: object = objects.from_cubin(raw) if raw.startswith(b"\x7fELF") else objects.from_ptx(raw)
         # Loading is lazy: an image that the device cannot run is found here and not at the first launch.
         _ = getattr(loaded, "handle", None)
     except PtxspecError:
@@ -102,4 +124,4 @@ def load_module(code: bytes | str, ordinal: int = 0) -> DeviceModule:
             LaunchError, "R104", f"device {ordinal} ({target}) cannot load this module: {error}",
             notes=(Note("help", f"compile with target='{target}'"),),
         ) from error
-    return DeviceModule(ordinal, context, loaded)
+    return loaded

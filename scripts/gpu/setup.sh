@@ -38,5 +38,6 @@ for name in ("backend", "specs"):
     shutil.copytree(name, package / name, ignore=shutil.ignore_patterns("__pycache__"))
 PYTHON
 export PYTHONPATH=$site
+scripts/native "$site/ptxspec/backend/native" || echo "the extension was not built: launches take the Python path"
 "$PTXSPEC_PYTHON" -P -c 'import ptxspec.backend, z3; print("ptxspec", ptxspec.__version__, "z3", z3.get_version_string())'
 nvidia-smi --query-gpu=name,driver_version,memory.used --format=csv,noheader || true

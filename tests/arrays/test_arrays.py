@@ -124,7 +124,7 @@ def test_dlpack_flags_devices_and_streams() -> None:
     assert describe(Exporter(device=(3, 0))).device == "cpu"
     assert describe(Exporter(device=(13, 1))).device == "cuda:1"
     assert describe(Exporter()).strides == (12, 4)
-    assert describe(Exporter(shape=(), pointer=None)).pointer == 0
+    assert describe(Exporter(shape=(0, 3), pointer=None)).pointer == 0
     for stream, told in ((None, -1), (0, 1), (1, 1), (77, 77)):
         exporter = Exporter()
         describe(exporter, stream=stream)
@@ -139,6 +139,7 @@ def test_dlpack_flags_devices_and_streams() -> None:
     [
         (Exporter(bits=32, code=5), "R122"), (Exporter(lanes=4), "R122"), (Exporter(bits=4, code=17), "R122"),
         (Exporter(device=(10, 0)), "R123"), (Exporter(device=(99, 0)), "R123"), (Exporter(major=2), "R121"),
+        (Exporter(shape=(), pointer=None), "R121"), (Interface(data=(None, False)), "R121"),
         (Exporter(name=b"used_dltensor"), "R121"), (Exporter(fail=lambda: BufferError("no")), "R121"),
         (Exporter(fail=lambda: TypeError("odd")), "R121"), (Exporter(shape=(2, -3)), "R121"),
         (np.zeros(2, np.clongdouble), "R122"), (np.array([object()]), "R122"), (np.array(["a"]), "R122"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import struct
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -96,10 +98,15 @@ class Driver:
             SimpleNamespace(
                 grid=tuple(config.grid), block=tuple(config.block), shared=config.shared,
                 stream=config.stream or 0, function=function, raw=raw,
-                attributes=attributes, extra=extra, status=status,
+                attributes=attributes, extra=extra, status=status, context=self.context,
             )
         )
         return status
+
+    def cuCtxSetCurrent(self, context: object) -> tuple[int]:
+        self.context = int(context)  # type: ignore[call-overload]
+        self.calls.append(("cuCtxSetCurrent", self.context))
+        return (0,)
 
     def cuMemAlloc(self, size: int) -> tuple[int, int]:
         pointer = 0x1000 * (len(self.memory) + 1)
@@ -143,7 +150,7 @@ class Code:
 
 
 @pytest.fixture
-def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
+def driver(monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
     fake = Driver()
     core = SimpleNamespace(ObjectCode=Code, Device=lambda ordinal: SimpleNamespace(set_current=lambda: activated(fake)))
     package = "ptxspec.backend.device"
@@ -154,7 +161,12 @@ def driver(monkeypatch: pytest.MonkeyPatch) -> Driver:
     for module in ("module", "launch"):
         monkeypatch.setattr(f"{package}.{module}.device_info", lambda ordinal=0: H200)
     Code.loaded.clear()
-    return fake
+    yield fake
+    if fake.memory:
+        # A buffer in a cycle (the traceback of a `raises` block makes one) would be freed during some later test, and
+        # call that test's driver.
+        gc.collect()
+    assert fake.memory == {}
 
 
 def activated(fake: Driver) -> None:
@@ -224,6 +236,39 @@ def test_the_context_is_made_current_where_another_one_is(driver: Driver) -> Non
     driver.context = 0
     launch((0, 0, 0.0))
     assert ("set_current",) in driver.calls
+    assert driver.context == CONTEXT, "a thread without a context keeps the one that it was given"
+
+
+OTHER = 0xD1
+
+
+def test_another_device_that_was_current_is_so_afterwards(driver: Driver) -> None:
+    driver.context = OTHER
+    launch = prepared(LaunchShape.of(16, 64, cluster=16, shared=100 * 1024))
+    assert driver.context == OTHER
+    launch((0, 0, 0.0))
+    assert len(driver.launches) == 1
+    assert driver.launches[0].context == CONTEXT
+    assert driver.context == OTHER
+    data = np.arange(4, dtype=np.int32)
+    with DeviceBuffer(16) as buffer:
+        buffer.copy_in(data)
+        buffer.copy_out(data)
+    assert driver.context == OTHER
+    driver.statuses = [700]
+    with pytest.raises(LaunchError):
+        launch((0, 0, 0.0))
+    assert driver.context == OTHER, "a failure is no excuse"
+
+
+def test_a_buffer_that_the_collector_frees_leaves_the_current_device_alone(driver: Driver) -> None:
+    cycle: list[object] = [DeviceBuffer(16)]
+    cycle.append(cycle)
+    driver.context = OTHER
+    del cycle
+    gc.collect()
+    assert driver.memory == {}
+    assert driver.context == OTHER
 
 
 def test_a_lost_context_is_tried_once_more(driver: Driver) -> None:
