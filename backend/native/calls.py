@@ -10,14 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..arrays import ArrayView, dlpack_code
 from ..device.driver import launch_addresses
 
 if TYPE_CHECKING:
     from ..device import PreparedLaunch
-    from ._calls import Calls
 
 #: Form of the tuples; an extension of another form was built from other sources and is not used.
 FORM = 1
@@ -27,6 +26,16 @@ _LARGEST = (1 << 63) - 1
 
 #: argument (-1: a constant), the constant
 Parameter = tuple[int, int | float | bool]
+
+
+class Calls(Protocol):
+    """The extension's class, as _calls.pyi has it (import contracts see no file of the extension)."""
+
+    def launch(self, arguments: tuple[object, ...], stream: int | None, /) -> bool: ...
+    def remember(
+        self, kernel: int, context: int, config: int, keep: object,
+        arguments: tuple[tuple[object, ...], ...], parameters: tuple[tuple[int, str, int], ...], /,
+    ) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
