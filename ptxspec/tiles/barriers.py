@@ -35,7 +35,7 @@ class Inserted:
             return replace(bare, notes=(*bare.notes, *(f"{b.span}: no barrier {self.reasons[b]}: nothing races without"
                                                        for b in mine)))
         notes: list[str] = []
-        for barrier in mine:
+        for barrier in dearest_first(kernel.body, mine):
             tried = without(kernel, {barrier})
             why = clash(tried)
             if why is None:
@@ -74,6 +74,23 @@ def clash(kernel: ir.Kernel) -> str | None:
         if obligation.verdict != "proved":
             return obligation.message
     return None
+
+
+def dearest_first(body: tuple[ir.Statement, ...], mine: list[ir.Barrier]) -> list[ir.Barrier]:
+    """The barriers inside loops before those outside: where one of two will do, the one that runs less often stays."""
+    depth: dict[ir.Barrier, int] = {}
+
+    def visit(statements: tuple[ir.Statement, ...], loops: int) -> None:
+        for statement in statements:
+            if isinstance(statement, ir.Barrier):
+                depth[statement] = loops
+            elif isinstance(statement, ir.For):
+                visit(statement.body, loops + 1)
+            elif isinstance(statement, ir.If):
+                visit((*statement.then, *statement.orelse), loops)
+
+    visit(body, 0)
+    return sorted(mine, key=lambda barrier: -depth[barrier])
 
 
 def barriers(body: tuple[ir.Statement, ...]) -> list[ir.Barrier]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ptxspec.lang.declare import alloc_shared
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, current, intrinsic
@@ -11,10 +10,10 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import is_float
 from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
-from ptxspec.tiles.banks import watch
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region, make_offset
+from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tile import RegisterTile
 
 MAX_ELEMENTS = 1 << 20
@@ -48,14 +47,9 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
         tile = RegisterTile(tracer, extents, array.dtype, plan, None, region)
         tracer.put_off(tile)
         return tile
-    shared = alloc_shared(extents, array.dtype, align=16, layout=fastest(extents, region.main_axis()))
-    watch(tracer, shared.ir.buffer)
-    if len(tracer.blocks) > 1:
-        insert(tracer, "before the tile is filled again, for readers of an earlier trip")
-    inner = inside_of(shared, tracer)
-    move.copy(tracer, region, inner, tracer.threads)
-    insert(tracer, "after the tile is filled, before other threads read it")
-    return shared
+    shared = SharedTile.alloc(tracer, extents, array.dtype, fastest(extents, region.main_axis()))
+    move.copy(tracer, region, shared.whole(), tracer.threads)
+    return shared.filled()
 
 
 def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = None, bounds_check: bool = True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptxspec.lang import ir
-from ptxspec.lang.declare import alloc_shared
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.locate import locate
 from ptxspec.lang.tensor import TensorView
@@ -15,19 +14,21 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range, is_float
 from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
-from ptxspec.tiles.banks import watch
-from ptxspec.tiles.barriers import insert
-from ptxspec.tiles.calls import array_of, extents_of, inside_of, spread
+from ptxspec.tiles.calls import array_of, extents_of, spread
+from ptxspec.tiles.computed import ComputedTile
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region, make_offset
+from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tile import RegisterTile
+
+Indices = RegisterTile | TensorView | ComputedTile
 
 
 class Picked(Region):
-    """``array[..., offset[axis] + indices[i], ...]``: along one axis the place is read from memory."""
+    """``array[..., offset[axis] + indices[i], ...]``: along one axis the place is read from memory, or computed."""
 
     def __init__(self, tracer: Tracer, array: TensorView, shape: tuple[int, ...], offset: tuple[Expr, ...],
-                 indices: TensorView, along: int) -> None:
+                 indices: TensorView | ComputedTile, along: int) -> None:
         super().__init__(tracer, array, shape, offset, True)
         self.indices = indices
         self.along = along
@@ -39,23 +40,28 @@ class Picked(Region):
         return Picked(self.tracer, array, self.shape, self.offset, self.indices, self.along)
 
     def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
-        """Array indices of the tile's element ``at``; the picked one is read where this is first asked for."""
+        """Array indices of the tile's element ``at``; one from memory is read where this is first asked for."""
         found = list(super().element(at))
         found[self.along] = self._pick(at[self.along])
         return tuple(found)
 
     def _pick(self, at: Expr | int) -> Expr:
         if at not in self._read:
-            span = self.tracer.place()
-            low, high = int_range(self.indices.dtype)
-            value = Var("picked", self.indices.dtype, "value", low, high, span)
-            where = at if isinstance(at, Expr) else typed.literal(at, "int32")
-            self.tracer.emit(ir.Load(value, self.indices.ir, (where,), span))
+            value = self._index(at if isinstance(at, Expr) else typed.literal(at, "int32"))
             base = self.offset[self.along]
             zero = isinstance(base, Const) and base.value == 0
             self._read[at] = value if zero else typed.binary("add", typed.cast(base, "int64"),
                                                              typed.cast(value, "int64"))
         return self._read[at]
+
+    def _index(self, at: Expr) -> Expr:
+        if isinstance(self.indices, ComputedTile):
+            return self.indices.formula(at)
+        span = self.tracer.place()
+        low, high = int_range(self.indices.dtype)
+        value = Var("picked", self.indices.dtype, "value", low, high, span)
+        self.tracer.emit(ir.Load(value, self.indices.ir, (at,), span))
+        return value
 
     def byte(self, at: Sequence[Expr | int]) -> Poly:
         """The byte offset, the picked place being anywhere."""
@@ -71,13 +77,13 @@ class Picked(Region):
         return Const(False, BOOL)
 
 
-def tile_load_indexed(a: TensorView, indices: RegisterTile | TensorView, shape: int | tuple[int, ...],
+def tile_load_indexed(a: TensorView, indices: Indices, shape: int | tuple[int, ...],
                       offset: object = None, axis: int = 0, storage: str = "register") -> RegisterTile | TensorView:
     """The tile whose element i along ``axis`` comes from ``a`` at ``offset[axis] + indices[i]``.
 
-    ``indices`` is a 1-D integer tile (or shared tensor) of ``shape[axis]`` elements. Elements outside the array read as
-    zero, so an index of -1 stands for "nothing". Whole vectors are used where the unit-stride axis is another one and
-    alignment is proved. Codes K230 to K236.
+    ``indices`` is a 1-D integer tile (or shared tensor, or ``T.tile_arange``) of ``shape[axis]`` elements. Elements
+    outside the array read as zero, so an index of -1 stands for "nothing". Whole vectors are used where the unit-stride
+    axis is another one and alignment is proved. Codes K230 to K236.
     """
     tracer = current("T.tile_load_indexed")
     array, extents = array_of(a, "tile_load_indexed", tracer), extents_of(shape, tracer)
@@ -91,31 +97,34 @@ def tile_load_indexed(a: TensorView, indices: RegisterTile | TensorView, shape: 
     cells = move.load(tracer, region, plan, "tile")
     if storage == "register":
         return RegisterTile(tracer, extents, array.dtype, plan, cells)
-    shared = alloc_shared(extents, array.dtype, align=16)
-    watch(tracer, shared.ir.buffer)
-    if len(tracer.blocks) > 1:
-        insert(tracer, "before the tile is filled again, for readers of an earlier trip")
-    move.store(tracer, inside_of(shared, tracer), plan, cells)
-    insert(tracer, "after the tile is filled, before other threads read it")
-    return shared
+    shared = SharedTile.alloc(tracer, extents, array.dtype)
+    move.store(tracer, shared.whole(), plan, cells)
+    return shared.filled()
 
 
-def tile_store_indexed(a: TensorView, indices: RegisterTile | TensorView, t: RegisterTile | TensorView,
+def tile_store_indexed(a: TensorView, indices: Indices, t: RegisterTile | TensorView,
                        offset: object = None, axis: int = 0) -> None:
     """Write element i along ``axis`` of tile ``t`` to ``a`` at ``offset[axis] + indices[i]``; outside is skipped.
 
-    Two equal indices would be two threads writing one element, and nothing in a kernel says that they differ. So the
-    race obligation is refuted unless all elements of one place belong to one thread: add atomically instead, or assume.
+    Two equal indices would be two threads writing one element. Indices that are computed (``T.tile_arange(n) * 2``) are
+    known to differ where they do; of indices from memory nothing is known, so the race obligation is refuted (P107)
+    unless all elements of one place belong to one thread. Weakest sufficient: no two of the indices are equal.
     """
     tracer = current("T.tile_store_indexed")
     if isinstance(t, tape.TapedTile):
         _taped(t, a, indices, offset, axis, "tile_store_indexed", clears=True)
         return
     region, plan, cells = _scatter(tracer, a, indices, t, offset, axis, "tile_store_indexed")
+    if isinstance(region.indices, TensorView):
+        tracer.notes.append(
+            f"{tracer.place()}: `{region.array.ir.buffer.name}` is written at indices from memory, which may be equal; "
+            f"a race is ruled out only if no two of the {plan.shape[axis]} indices are equal, or one thread writes all "
+            "elements of a place; T.tile_arange makes indices that are known to differ, T.tile_atomic_add_indexed adds "
+            "equal ones up")
     move.store(tracer, region, plan, cells)
 
 
-def tile_atomic_add_indexed(a: TensorView, indices: RegisterTile | TensorView, t: RegisterTile | TensorView,
+def tile_atomic_add_indexed(a: TensorView, indices: Indices, t: RegisterTile | TensorView,
                             offset: object = None, axis: int = 0, vectors: bool = True) -> None:
     """Add element i along ``axis`` of tile ``t`` atomically to ``a`` at ``offset[axis] + indices[i]``.
 
@@ -130,7 +139,7 @@ def tile_atomic_add_indexed(a: TensorView, indices: RegisterTile | TensorView, t
     move.add(tracer, region, plan, cells, vectors=vectors)
 
 
-def _scatter(tracer: Tracer, a: object, indices: RegisterTile | TensorView, t: object, offset: object, axis: int,
+def _scatter(tracer: Tracer, a: object, indices: Indices, t: object, offset: object, axis: int,
              what: str) -> tuple[Picked, Plan, TensorView]:
     array = array_of(a, what, tracer)
     if not isinstance(t, RegisterTile) and not (isinstance(t, TensorView) and t.scope() == "shared"):
@@ -142,21 +151,21 @@ def _scatter(tracer: Tracer, a: object, indices: RegisterTile | TensorView, t: o
     return _picked(tracer, array, plan.shape, offset, indices, axis, what), plan, cells
 
 
-def _taped(t: tape.TapedTile, a: object, indices: RegisterTile | TensorView, offset: object, axis: int, what: str, *,
+def _taped(t: tape.TapedTile, a: object, indices: Indices, offset: object, axis: int, what: str, *,
            clears: bool) -> None:
     array = array_of(a, what, t.tracer)
     tape.store(t.tracer, _picked(t.tracer, array, t.shape, offset, indices, axis, what), t, clears=clears)
 
 
 def _picked(tracer: Tracer, array: TensorView, extents: tuple[int, ...], offset: object,
-            indices: RegisterTile | TensorView, axis: int, what: str) -> Picked:
+            indices: Indices, axis: int, what: str) -> Picked:
     rank = len(extents)
     if rank != len(array.ir.shape):
         refuse("K231", f"a tile of {rank} dimensions of an array of {len(array.ir.shape)}", tracer.place(),
                help="give one extent for each axis of the array")
     if isinstance(axis, bool) or not isinstance(axis, int) or not 0 <= axis < rank:
         refuse("K236", f"axis is one of 0 to {rank - 1}, not {said(axis)}", tracer.place())
-    if not isinstance(indices, (RegisterTile, TensorView)) or indices.dtype not in ("int32", "int64"):
+    if not isinstance(indices, (RegisterTile, TensorView, ComputedTile)) or indices.dtype not in ("int32", "int64"):
         refuse("K236", f"indices are a 1-D tile of int32, not {said(indices)}", tracer.place())
     if tuple(indices.shape) != (extents[axis],):
         refuse("K236", f"{list(indices.shape)} indices for {extents[axis]} elements along axis {axis}", tracer.place())
@@ -164,9 +173,9 @@ def _picked(tracer: Tracer, array: TensorView, extents: tuple[int, ...], offset:
     return Picked(tracer, array, extents, offsets, _seen_by_all(indices), axis)
 
 
-def _seen_by_all(indices: RegisterTile | TensorView) -> TensorView:
+def _seen_by_all(indices: Indices) -> TensorView | ComputedTile:
     """The indices where every thread can read them."""
-    if isinstance(indices, TensorView):
+    if isinstance(indices, (TensorView, ComputedTile)):
         return indices
     return indices.seen_by_all()
 

@@ -78,10 +78,7 @@ class Region:
     def natural(self, axis: int) -> int:
         """Elements that one thread owns side by side along ``axis``: up to 16 bytes, by the tile's shape alone, so that
         tiles of one shape and type are laid out alike wherever they come from."""
-        words = max(1, WIDEST // self.bytes)
-        while self.shape[axis] % words:
-            words //= 2
-        return words
+        return natural(self.shape[axis], self.bytes)
 
     def words(self, axis: int) -> int:
         """How many neighbouring elements along ``axis`` one access can move: the widest that is surely aligned."""
@@ -204,6 +201,14 @@ class Region:
         """True when a group of ``words`` along ``axis`` is surely inside or outside as a whole."""
         return self.known.multiple(ix.index(self.offset[axis]), words) and \
             self.known.multiple(self.array.ir.shape[axis], words)
+
+
+def natural(extent: int, size: int) -> int:
+    """Neighbours among ``extent`` elements of ``size`` bytes that go together: up to 16 bytes."""
+    words = max(1, WIDEST // size)
+    while extent % words:
+        words //= 2
+    return words
 
 
 def make_offset(value: object, rank: int, what: str, tracer: Tracer) -> tuple[Expr, ...]:

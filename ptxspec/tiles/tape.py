@@ -134,6 +134,19 @@ class TapedTile:
     def __repr__(self) -> str:
         return f"gradient of a tile of {self.dtype} {list(self.shape)}"
 
+    def __getitem__(self, key: object) -> object:
+        refuse("K240", "an element of a tile is read by itself: the adjoint keeps no values of tiles",
+               self.tracer.place(), help="move data with T.tile_load and T.tile_store only")
+
+    def ptxspec_assign(self, key: object, write: Callable[[object], None]) -> None:
+        """Refused: single elements have no gradient (K240)."""
+        refuse("K240", "an element of a tile is assigned: only whole tiles have a gradient", self.tracer.place(),
+               help="compute with whole tiles")
+
+    def owned(self) -> object:
+        """Refused, as single elements are (K240)."""
+        return self[0]
+
     def add(self, cells: TensorView, change: Callable[[Expr], Expr] = lambda value: value) -> None:
         """Add ``change(cells[k])`` to every element."""
         tracer, plan = self.tracer, self.plan

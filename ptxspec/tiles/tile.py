@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ptxspec.lang import ir
-from ptxspec.lang.declare import alloc_shared
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.tensor import ElementRef, TensorView
 from ptxspec.lang.trace import Tracer
@@ -15,11 +14,10 @@ from ptxspec.layout import TileLayout
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr, Var, int_range, is_integer
 from ptxspec.tiles import move
-from ptxspec.tiles.banks import watch
-from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.build import loop, registers
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
+from ptxspec.tiles.shared import SharedTile
 
 
 @dataclass(frozen=True)
@@ -35,6 +33,7 @@ class Fused:
     @contextmanager
     def reopened(self, tracer: Tracer) -> Iterator[None]:
         """Take the copy out again; what is emitted meanwhile goes into its place."""
+        tracer.settle()     # what waits belongs to the block being read, not to this one
         following = self.block[self.end:]
         del self.block[self.start:]
         saved = tracer.blocks
@@ -49,7 +48,8 @@ class Fused:
 class RegisterTile:
     """A tile spread over the registers of a CTA. ``t * 2 + u`` computes element by element on tiles of one layout."""
 
-    __slots__ = ("_cells", "_fused", "_load", "_owned", "_seen", "_tracer", "dtype", "plan", "shape")
+    __slots__ = ("_block", "_cells", "_fused", "_home", "_load", "_owned", "_seen", "_touched", "_tracer", "dtype",
+                 "plan", "shape")
 
     ptxspec_intrinsic = True
 
@@ -63,7 +63,10 @@ class RegisterTile:
         self._load = load
         self._fused: Fused | None = None
         self._owned: dict[tuple[int, ...], tuple[tuple[Expr, ...], Expr, Expr]] = {}
-        self._seen: tuple[list[ir.Statement], TensorView] | None = None
+        self._seen: tuple[list[ir.Statement], SharedTile] | None = None
+        self._home: SharedTile | None = None    # where the elements are, once one was assigned that is not the thread's
+        self._block = tracer.blocks[-1]
+        self._touched: list[list[ir.Statement]] = []    # the blocks whose code uses the registers
 
     @property
     def layout(self) -> TileLayout:
@@ -80,6 +83,9 @@ class RegisterTile:
 
     def cells(self) -> TensorView:
         """The registers. A load that was put off happens now; one that became part of a copy is taken apart again."""
+        if self._home is not None:
+            return self._home.registers(self.plan).cells()
+        self._touched.append(self._tracer.blocks[-1])
         if self._fused is not None:
             fused, self._fused = self._fused, None
             with fused.reopened(self._tracer):
@@ -114,25 +120,68 @@ class RegisterTile:
         return found
 
     def __getitem__(self, key: object) -> TensorView | ElementRef:
-        at = key if isinstance(key, tuple) else (key,)
-        own = self._owned.get(tuple(map(id, at)))
-        if own is not None:
-            return ElementRef(self.cells().ir, own[1:], self._tracer.place())
+        own = self._own(key)
+        if own is not None and self._home is None:
+            return own
         return self.seen_by_all()[key]
 
-    def seen_by_all(self) -> TensorView:
-        """The tile in shared memory, put there when first needed; a barrier follows, so all threads must come here."""
+    def _own(self, key: object) -> ElementRef | None:
+        """The thread's register for coordinates that :meth:`owned` gave."""
+        own = self._owned.get(tuple(map(id, key if isinstance(key, tuple) else (key,))))
+        if own is None:
+            return None
+        if self._home is not None:
+            return ElementRef(self._home.ir, own[0], self._tracer.place())
+        return ElementRef(self.cells().ir, own[1:], self._tracer.place())
+
+    def ptxspec_assign(self, key: object, write: Callable[[object], None]) -> None:
+        """``t[key] = x``. The thread's own elements stay in registers; for any other one the tile moves to shared
+        memory and stays there, with the barriers that this takes (K242 where code before it uses the registers)."""
+        own = self._own(key)
+        if own is not None and self._home is None and not self._shown():
+            write(own)
+            return
+        if self._home is None:
+            self._home = self._moved()
+        self._home.ptxspec_assign(key, write)
+
+    def _shown(self) -> bool:
+        """True where a copy in shared memory is in use, which must not differ from the registers."""
+        return self._seen is not None and any(block is self._seen[0] for block in self._tracer.blocks)
+
+    def _moved(self) -> SharedTile:
+        """The tile in shared memory, written where it was made, so that it is complete on every way to here."""
         tracer = self._tracer
-        if self._seen is None or not any(block is self._seen[0] for block in tracer.blocks):
-            cells = self.cells()
-            shared = alloc_shared(self.shape, self.dtype, align=16)
-            watch(tracer, shared.ir.buffer)
-            if len(tracer.blocks) > 1:
-                insert(tracer, "before the tile is filled again, for readers of an earlier trip")
-            whole = Region(tracer, shared, self.shape, (typed.literal(0, "int32"),) * len(self.shape), False)
-            move.store(tracer, whole, self.plan, cells)
-            insert(tracer, "after the tile is filled, before other threads read it")
-            self._seen = tracer.blocks[-1], shared
+        tracer.settle()
+        depth = next((k for k, block in enumerate(tracer.blocks) if block is self._block), len(tracer.blocks) - 1)
+        inner = tracer.blocks[depth + 1:]
+        if any(block is touched for block in inner for touched in self._touched) or \
+                (self._shown() and self._seen is not None and any(block is self._seen[0] for block in inner)):
+            refuse("K242", "an element is assigned in a loop or branch that uses the tile's registers before",
+                   tracer.place(), help="load the tile with storage=\"shared\", or assign the thread's own elements: "
+                                        "for i, j in t.owned()")
+        if self._shown() and self._seen is not None:
+            return self._seen[1]
+        saved, guards = tracer.blocks, tracer.guards
+        tracer.blocks = saved[:depth + 1]
+        try:
+            return self._filled()
+        finally:
+            tracer.blocks, tracer.guards = saved, guards
+
+    def _filled(self) -> SharedTile:
+        cells = self.cells()
+        shared = SharedTile.alloc(self._tracer, self.shape, self.dtype)
+        move.store(self._tracer, shared.whole(), self.plan, cells)
+        return shared.filled()
+
+    def seen_by_all(self) -> SharedTile:
+        """The tile in shared memory, put there when first needed; a barrier follows, so all threads must come here."""
+        if self._home is not None:
+            return self._home
+        if not self._shown():
+            self._seen = self._tracer.blocks[-1], self._filled()
+        assert self._seen is not None
         return self._seen[1]
 
     # --- moving
@@ -140,6 +189,8 @@ class RegisterTile:
     def copy_to(self, target: Region) -> bool:
         """Load and store in one, when the load is still waiting; False when it has happened, and where the store could
         overwrite what is still to be loaded."""
+        if self._home is not None:
+            return False
         if self._load is not None and self._load.array.ir.buffer is target.array.ir.buffer:
             return False
         if self._load is None or ((self._load.claimed or target.claimed) and not self._same_width(target)):
@@ -161,6 +212,8 @@ class RegisterTile:
     def ptxspec_binary(self, name: str, other: object, reflected: bool) -> RegisterTile:
         """``self name other`` element by element; the other side is a tile of the same layout or a scalar."""
         span = self._tracer.place()
+        if isinstance(other, SharedTile) and tuple(other.shape) == self.shape:
+            other = other.registers(self.plan)
         if isinstance(other, RegisterTile) and (other.shape != self.shape or other.plan != self.plan):
             refuse("K234", f"tiles of {list(self.shape)} and {list(other.shape)} elements are laid out differently and "
                            "do not combine element by element", span,

@@ -32,12 +32,23 @@ from ptxspec.compat.warp.builtins import (
     max,
     min,
     tid,
+    tile,
+    tile_arange,
     tile_atomic_add,
     tile_atomic_add_indexed,
+    tile_broadcast,
+    tile_empty,
+    tile_full,
     tile_load,
     tile_load_indexed,
+    tile_ones,
+    tile_reshape,
+    tile_squeeze,
     tile_store,
     tile_store_indexed,
+    tile_transpose,
+    tile_view,
+    tile_zeros,
 )
 from ptxspec.compat.warp.kernels import Kernel, kernel, launch, launch_tiled
 from ptxspec.compat.warp.tape import Tape
@@ -100,8 +111,10 @@ def __getattr__(name: str) -> Compound:
 
 __all__ = [
     "Array", "Kernel", "Tape", "abs", "array", "array1d", "array2d", "array3d", "array4d", "bfloat16", "block_dim",
-    "clone", "config", "constant", "empty", "empty_like", "float16", "float32", "float64", "from_numpy", "full", "func",
-    "init", "int8", "int16", "int32", "int64", "kernel", "launch", "launch_tiled", "max", "min", "ones", "static",
-    "synchronize", "tid", "tile_atomic_add", "tile_atomic_add_indexed", "tile_load", "tile_load_indexed", "tile_store",
-    "tile_store_indexed", "uint8", "uint16", "uint32", "uint64", "zeros", "zeros_like",
+    "clone", "config", "constant", "empty", "empty_like", "float16", "float32", "float64", "from_numpy", "full",
+    "func", "init", "int16", "int32", "int64", "int8", "kernel", "launch", "launch_tiled", "max", "min", "ones",
+    "static", "synchronize", "tid", "tile", "tile_arange", "tile_atomic_add", "tile_atomic_add_indexed",
+    "tile_broadcast", "tile_empty", "tile_full", "tile_load", "tile_load_indexed", "tile_ones", "tile_reshape",
+    "tile_squeeze", "tile_store", "tile_store_indexed", "tile_transpose", "tile_view", "tile_zeros", "uint16",
+    "uint32", "uint64", "uint8", "zeros", "zeros_like",
 ]

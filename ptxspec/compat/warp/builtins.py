@@ -6,22 +6,25 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from ptxspec import tiles
+from ptxspec.compat.warp.types import element
 from ptxspec.lang import cuda, ir, scalars
 from ptxspec.lang.errors import refuse
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import current, intrinsic
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import Expr
+from ptxspec.scalar.expr import Expr, is_integer
 from ptxspec.tiles import RegisterTile
 
 
 @dataclass(frozen=True)
 class LaunchState:
-    """How the kernel being read is launched: ``dim`` as the caller gave it, one block for each element when ``tiled``;
-    ``trailing`` are the axes inside one element of each array parameter."""
+    """How the kernel being read is launched: ``dim`` as the caller gave it, one block for each element when ``tiled``,
+    in blocks of ``block`` threads (a plain launch of fewer starts as many as it needs); ``trailing`` are the axes
+    inside one element of each array parameter."""
 
     dim: tuple[int, ...]
     tiled: bool
+    block: int = 0
     trailing: dict[ir.Buffer, tuple[int, ...]] = field(default_factory=dict)
 
 
@@ -82,8 +85,9 @@ def tid() -> ThreadIndex:
 
 @intrinsic
 def block_dim() -> Expr:
-    """Threads of a block."""
-    return cuda.block_dim("x")
+    """Threads of a block, as the launch names them."""
+    state = launching.get()
+    return typed.literal(state.block, "int32") if state is not None and state.block else cuda.block_dim("x")
 
 
 def _inner(a: object) -> tuple[int, ...]:
@@ -101,6 +105,44 @@ def _offset(value: object, inner: tuple[int, ...]) -> object:
     if value is None:
         return None
     return (*(value if isinstance(value, (tuple, list)) else (value,)), *(0 for _ in inner))
+
+
+class _TileType:
+    """The annotation ``wp.tile[float, M, N]`` of a function's parameter; what is passed is what counts."""
+
+    def __getitem__(self, key: object) -> _TileType:
+        return self
+
+    def __call__(self, *args: object, **kwargs: object) -> _TileType:
+        return self
+
+
+tile = _TileType()
+
+
+@intrinsic
+def tile_full(shape: object, value: object, dtype: object = None, storage: str = "register") -> object:
+    """:func:`ptxspec.tiles.tile_full`; elements of vectors and matrices are filled throughout."""
+    kind = element(float if dtype is None else dtype)
+    return tiles.tile_full(_shape(shape, kind.trailing), value, kind.scalar, storage)  # type: ignore[arg-type]
+
+
+@intrinsic
+def tile_zeros(shape: object, dtype: object = float, storage: str = "register") -> object:
+    """A tile of zeros."""
+    return tile_full(shape, 0, dtype, storage)
+
+
+@intrinsic
+def tile_ones(shape: object, dtype: object = float, storage: str = "register") -> object:
+    """A tile of ones."""
+    return tile_full(shape, 1, dtype, storage)
+
+
+@intrinsic
+def tile_empty(shape: object, dtype: object = float, storage: str = "register") -> object:
+    """A tile whose values mean nothing yet (zeros, so that results never depend on old registers)."""
+    return tile_full(shape, 0, dtype, storage)
 
 
 @intrinsic
@@ -149,6 +191,20 @@ def tile_atomic_add_indexed(a: TensorView, indices: RegisterTile | TensorView, t
     tiles.tile_atomic_add_indexed(a, indices, t, _offset(offset, _inner(a)), axis)
 
 
+@intrinsic
+def tile_arange(*span: object, dtype: object = int, storage: str = "register") -> object:
+    """:func:`ptxspec.tiles.tile_arange`; one of floats is in registers."""
+    kind = element(dtype).scalar
+    if is_integer(kind):
+        return tiles.tile_arange(*span, dtype=kind)  # type: ignore[arg-type]
+    return tiles.tile_arange(*span).astype(kind)  # type: ignore[arg-type]
+
+
+tile_transpose = tiles.tile_transpose
+tile_reshape = tiles.tile_reshape
+tile_squeeze = tiles.tile_squeeze
+tile_broadcast = tiles.tile_broadcast
+tile_view = tiles.tile_view
 min = scalars.min
 max = scalars.max
 abs = scalars.abs

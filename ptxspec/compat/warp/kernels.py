@@ -21,11 +21,13 @@ from ptxspec.lang.function import KernelFunction, Reader
 from ptxspec.lang.reader.calls import Returned
 from ptxspec.lang.reader.frame import Frame, outer_names
 from ptxspec.lang.reader.source import source_of
+from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, tracing
 from ptxspec.lang.types import TYPES, DType
 from ptxspec.layout import S, TileLayout
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr
+from ptxspec.tiles import RegisterTile
 
 if TYPE_CHECKING:
     from ptxspec.backend.executable import Executable
@@ -65,7 +67,8 @@ class WarpReader(Reader):
                     if isinstance(parameter, ir.Buffer) and self.inner.get(parameter.name):
                         self.state.trailing[parameter] = self.inner[parameter.name]
                 total = prod(self.state.dim)
-                self.tracer.entry(LaunchConfig(grid=self._grid_of(total), block=self.threads).resolve(span), span)
+                threads = self.threads if self.state.tiled else min(self.threads, total)
+                self.tracer.entry(LaunchConfig(grid=self._grid_of(total), block=threads).resolve(span), span)
                 self._body(source.node.body, total, span)
                 return self.tracer.finish()
         finally:
@@ -78,7 +81,7 @@ class WarpReader(Reader):
 
     def _body(self, body: list[ast.stmt], total: int, span: Span) -> None:
         """The kernel; in plain launches, only for threads that the launch counts."""
-        if self.state.tiled or total % self.threads == 0:
+        if self.state.tiled or total % self.threads == 0 or total < self.threads:
             with suppress(Returned):
                 self.exec_body(body)
             return
@@ -95,6 +98,23 @@ class WarpReader(Reader):
         target = node.targets[0]
         self._unpacked = node.value, len(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else 1
         super().s_assign(node)
+
+    def e_subscript(self, node: ast.Subscript) -> object:
+        """``t[i][k]``: component k of element i."""
+        return super().e_subscript(self._component(node))
+
+    def _store(self, target: ast.Subscript, value: object) -> None:
+        super()._store(self._component(target), value)
+
+    def _component(self, node: ast.Subscript) -> ast.Subscript:
+        inner = node.value
+        if not isinstance(inner, ast.Subscript) or not isinstance(inner.value, ast.Name) \
+                or not isinstance(self.frame.lookup(inner.value.id, inner.value), (RegisterTile, TensorView)):
+            return node
+        items = [item for key in (inner.slice, node.slice)
+                 for item in (key.elts if isinstance(key, ast.Tuple) else [key])]
+        key = ast.copy_location(ast.Tuple(items, ast.Load()), node)
+        return ast.copy_location(ast.Subscript(inner.value, key, node.ctx), node)
 
     def e_call(self, node: ast.Call) -> object:
         """A call; ``wp.tid()`` becomes its indices."""
@@ -198,7 +218,7 @@ class Kernel:
         function.__module__ = original.__module__
         inner = {n: k.element.trailing for n, k in self.parameters().items() if isinstance(k, ArrayType)}
         return Specialised(function, self._around,
-                           reader(function, self._around, LaunchState(dim, tiled), block, inner))
+                           reader(function, self._around, LaunchState(dim, tiled, block), block, inner))
 
     def run(self, dim: tuple[int, ...], block: int, tiled: bool, arguments: Sequence[object], device: str | None,
             stream: object, gradients: Sequence[Array] = (), reader: type[WarpReader] = WarpReader) -> None:

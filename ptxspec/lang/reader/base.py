@@ -26,8 +26,8 @@ def is_kernel(value: object) -> bool:
 
 
 def involves_kernel(value: object, depth: int = 3) -> bool:
-    """True when a kernel value, a tensor or a dimension is in ``value``, a few containers deep."""
-    if isinstance(value, (Expr, TensorView, ElementRef, Value)):
+    """True when a kernel value, a tensor, a tile or a dimension is in ``value``, a few containers deep."""
+    if isinstance(value, (Expr, TensorView, ElementRef, Value)) or hasattr(type(value), "ptxspec_binary"):
         return True
     if depth and isinstance(value, (tuple, list, set, frozenset)):
         return any(involves_kernel(v, depth - 1) for v in value)

@@ -291,8 +291,11 @@ def _speaks_t(function: FunctionType) -> bool:
     return any(_is_t(spaces.get(n)) for n in function.__code__.co_names + function.__code__.co_freevars)
 
 
+_SPOKEN = ("ptxspec.t", "ptxspec.lang.t", "ptxspec.lang.cuda", "ptxspec.compat.warp")
+
+
 def _is_t(value: object) -> bool:
-    return (isinstance(value, ModuleType) and value.__name__ in ("ptxspec.t", "ptxspec.lang.t", "ptxspec.lang.cuda")) \
+    return (isinstance(value, ModuleType) and value.__name__ in _SPOKEN) \
         or bool(getattr(value, "ptxspec_intrinsic", False)) or isinstance(value, TensorView)
 
 

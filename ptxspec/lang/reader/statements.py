@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from ptxspec.lang import ir
 from ptxspec.lang.copies import each_copy
@@ -110,6 +111,10 @@ class Statements(Calls):
     def _store(self, target: ast.Subscript, value: object) -> None:
         base = self.eval(target.value)
         key = self.subscript(target)
+        assign = getattr(base, "ptxspec_assign", None)      # a tile: what it takes to write one element of it
+        if assign is not None:
+            self.python(lambda: assign(key, partial(self._written, value=value, node=target)), target, "this subscript")
+            return
         if isinstance(base, TensorView):
             self.write(self._element(base, key, target), value, target)
             return
@@ -123,9 +128,15 @@ class Statements(Calls):
         self.python(lambda: base.__setitem__(key, value), target, "this assignment")  # type: ignore[call-overload]
 
     def _element(self, base: TensorView, key: object, node: ast.Subscript) -> ElementRef:
-        element = self.python(lambda: base[key], node, "this subscript")
+        return self._one(self.python(lambda: base[key], node, "this subscript"), node)
+
+    def _written(self, element: object, value: object, node: ast.Subscript) -> None:
+        self.write(self._one(element, node), value, node)
+
+    def _one(self, element: object, node: ast.Subscript) -> ElementRef:
         if not isinstance(element, ElementRef):
-            self.refuse("K220", f"a region of `{base.ir.buffer.name}` is assigned; one element can be", node,
+            name = element.ir.buffer.name if isinstance(element, TensorView) else "the tile"
+            self.refuse("K220", f"a region of `{name}` is assigned; one element can be", node,
                         help="loop over the elements, or move the region with T.cuda.tile.apply")
         return element
 
@@ -145,7 +156,7 @@ class Statements(Calls):
         if not isinstance(node.target, ast.Subscript):
             self.refuse("K220", "attributes cannot be assigned inside kernels", node.target)
         base = self.eval(node.target.value)
-        if not isinstance(base, TensorView):
+        if not isinstance(base, TensorView) or hasattr(base, "ptxspec_assign"):
             self._store(node.target, self.binary(node.op, self.eval(node.target), self.eval(node.value), node))
             return
         element = self._element(base, self.subscript(node.target), node.target)

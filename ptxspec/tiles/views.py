@@ -1,0 +1,110 @@
+"""Other views of a tile: its elements under other coordinates, in the same shared memory."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ptxspec.lang.errors import refuse, said
+from ptxspec.lang.tensor import TensorView
+from ptxspec.lang.trace import Tracer, current, intrinsic
+from ptxspec.layout import S, TileLayout
+from ptxspec.scalar import typed
+from ptxspec.scalar.expr import Expr
+from ptxspec.tiles.calls import extents_of
+from ptxspec.tiles.shared import SharedTile
+from ptxspec.tiles.tape import TapedTile
+from ptxspec.tiles.tile import RegisterTile
+
+
+def shared_of(t: object, what: str, tracer: Tracer) -> SharedTile:
+    """The tile where all threads see it; a register tile is put there (K230, and K240 where gradients are asked)."""
+    if isinstance(t, TapedTile):
+        refuse("K240", f"{what} has no gradient", tracer.place(), help="store the tile, and load it as it is needed")
+    if isinstance(t, RegisterTile):
+        return t.seen_by_all()
+    if not isinstance(t, TensorView) or t.scope() != "shared":
+        refuse("K230", f"{what} works on a tile, not {said(t)}", tracer.place())
+    return t if isinstance(t, SharedTile) else SharedTile(tracer, t)
+
+
+def tile_transpose(t: RegisterTile | SharedTile) -> SharedTile:
+    """The tile with its two axes exchanged, without moving it; code K231 for other ranks."""
+    tracer = current("T.tile_transpose")
+    shared = shared_of(t, "tile_transpose", tracer)
+    if shared.ndim != 2:
+        refuse("K231", f"a tile of {shared.ndim} dimensions has no transpose", tracer.place())
+    return shared.seen_as(shared.permute(1, 0))
+
+
+def tile_reshape(t: RegisterTile | SharedTile, shape: int | tuple[int, ...]) -> SharedTile:
+    """The tile's elements, in row-major order, under other coordinates; code K231 where the counts differ."""
+    tracer = current("T.tile_reshape")
+    extents = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+    shared = shared_of(t, "tile_reshape", tracer)
+    total = prod(n for n in shared.shape if isinstance(n, int))
+    if extents.count(-1) == 1:
+        known = prod(n for n in extents if n != -1)
+        extents[extents.index(-1)] = total // known if known else 0
+    new = extents_of(tuple(extents), tracer)
+    if prod(new) != total:
+        refuse("K231", f"{list(shared.shape)} elements do not make {list(new)}", tracer.place())
+    return shared.seen_as(shared.view(*new))
+
+
+def tile_squeeze(t: RegisterTile | SharedTile, axis: int | tuple[int, ...] | None = None) -> SharedTile:
+    """The tile without its axes of extent 1, or without those of ``axis`` (K236 for others)."""
+    tracer = current("T.tile_squeeze")
+    shared = shared_of(t, "tile_squeeze", tracer)
+    shape = [n for n in shared.shape if isinstance(n, int)]
+    given = [k for k, n in enumerate(shape) if n == 1] if axis is None \
+        else [axis] if isinstance(axis, int) else list(axis)
+    dropped = {k + len(shape) if k < 0 else k for k in given}
+    if any(not 0 <= k < len(shape) or shape[k] != 1 for k in dropped):
+        refuse("K236", f"axis {said(axis)} of a tile of {shape} has not extent 1", tracer.place())
+    kept = tuple(n for k, n in enumerate(shape) if k not in dropped) or (1,)
+    return shared.seen_as(shared.view(*kept))
+
+
+def tile_broadcast(t: RegisterTile | SharedTile, shape: int | tuple[int, ...]) -> SharedTile:
+    """The tile repeated along new leading axes and along axes of extent 1, without being stored again (K231)."""
+    tracer = current("T.tile_broadcast")
+    extents = extents_of(shape, tracer)
+    source = shared_of(t, "tile_broadcast", tracer)
+    own = tuple(n for n in source.shape if isinstance(n, int))
+    lead = len(extents) - len(own)
+    if lead < 0 or any(n not in (1, e) for n, e in zip(own, extents[lead:], strict=True)):
+        refuse("K231", f"a tile of {list(own)} does not broadcast to {list(extents)}", tracer.place())
+    dense = source.dense()
+    strides, below = [0] * len(extents), 1
+    for k in reversed(range(len(own))):
+        strides[lead + k] = below if own[k] > 1 else 0
+        below *= own[k]
+    return dense.seen_as(dense.view(*extents, layout=TileLayout(S[extents:tuple(strides)])))
+
+
+def tile_view(t: RegisterTile | SharedTile, offset: int | tuple[object, ...],
+              shape: int | tuple[int, ...] | None = None) -> SharedTile:
+    """The window of ``shape`` at ``offset`` of the tile, in the same memory; bounds are obligations. Without ``shape``
+    each offset drops its axis, and the axes behind them are whole. Code K231."""
+    tracer = current("T.tile_view")
+    shared = shared_of(t, "tile_view", tracer)
+    starts = offset if isinstance(offset, (tuple, list)) else (offset,)
+    extents = () if shape is None else extents_of(shape, tracer)
+    if len(starts) > shared.ndim or (extents and len(extents) != len(starts)):
+        refuse("K231", f"a view at {len(starts)} offsets of a tile of {shared.ndim} dimensions", tracer.place(),
+               help="give one offset and one extent for each axis")
+    firsts = [typed.literal(o, "int32") if isinstance(o, int) else o for o in starts]
+    if any(not isinstance(o, Expr) for o in firsts):
+        refuse("K231", f"an offset is an integer, not {said(offset)}", tracer.place())
+    if not extents:
+        return shared.seen_as(shared.sub[tuple(firsts)])
+    items = tuple(slice(o, typed.binary("add", o, n))
+                  for o, n in zip(firsts, extents, strict=True) if isinstance(o, Expr))
+    return shared.seen_as(shared.sub[items])
+
+
+intrinsic(tile_view)
+intrinsic(tile_transpose)
+intrinsic(tile_reshape)
+intrinsic(tile_squeeze)
+intrinsic(tile_broadcast)
