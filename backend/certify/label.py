@@ -1,12 +1,23 @@
 """What a real assembler says of each of many instructions, one by one.
 
-Errors of a line are independent of other lines, with exceptions that are dealt with here: a *fatal* error stops
-the assembler at that line (what stands before and behind it is asked again), a *crash* says nothing about any line (the
-lines are halved until the culprit stands alone), and an error that names no line means that the setting is impossible.
+A label is what the assembler says of a line in a module of its own. To be fast, thousands are asked together, and what
+lines do to each other is undone here:
+
+- A *fatal* error stops the assembler at its line: what stands before and behind it is asked again.
+- A *crash* says nothing about any line: the lines are halved until the culprit stands alone.
+- Any error hides what the assembler looks at later (the routines that it puts in for some instructions, the module as
+  a whole, code generation). So lines without an error are asked again without the others, until none is left
+  with an error; only what passes in such a clean module is accepted.
+- An error inside a routine that was put in names the line of another instruction at times: lines that are blamed
+  in the name of a foreign instruction are asked alone.
+- A 32-bit generic address is refused for the module as a whole, unless a narrower address stands elsewhere: lines that
+  may hold one are asked apart from the others.
+- An error that names no line at all means that the setting is impossible.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +31,9 @@ Answer = Literal["accept", "reject", "crash"]
 _TIMEOUT = 300.0
 # Warnings are many and mean nothing here. Optimising what is thrown away would only cost time.
 _OPTIONS = ("-w", "-O0")
+#: Lines that may hold an address of 32 bits where one of 64 is meant.
+_NARROW = re.compile(r"cvta\S*\.u32|mov\.[bus]32.*[\s,]gvar|\[%[us]?r\d")
+_NAMED = re.compile(r"instruction '(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +62,18 @@ def label(tool: Toolchain, setting: Setting, lines: Sequence[str], *, batch: int
 
 
 def _batch(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[Label]:
+    narrow = [n for n, line in enumerate(lines) if _NARROW.search(line)]
+    if not narrow or len(narrow) == len(lines):
+        return _together(tool, setting, lines)
+    out = [ACCEPTED] * len(lines)
+    others = [n for n in range(len(lines)) if n not in set(narrow)]
+    for group in (narrow, others):
+        for n, one in zip(group, _together(tool, setting, [lines[n] for n in group]), strict=True):
+            out[n] = one
+    return out
+
+
+def _together(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[Label]:
     if not lines:
         return []
     outcome = run_tool(
@@ -73,22 +99,23 @@ def _batch(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[Labe
         # What stands before is asked again without the fatal line, so that each answer comes from a run that ended.
         index, said = fatal
         before, after = lines[:index], lines[index + 1 :]
-        return [*_batch(tool, setting, before), Label("reject", said), *_batch(tool, setting, after)]
-    if not found and outcome.status != "ok":
-        return _nowhere(tool, setting, lines, elsewhere)
-    # Code is generated, and the module as a whole is judged, only where no line has an error: what passed the parser is
-    # asked again by itself, in a kernel all of it, in a function what a module can be refused for.
-    again = [n for n, line in enumerate(lines) if n not in found and (setting.context == "entry" or _whole(line))]
-    if found and again:
-        labels = dict(zip(again, _batch(tool, setting, [lines[n] for n in again]), strict=True))
-        return [Label("reject", found[n]) if n in found else labels.get(n, ACCEPTED) for n in range(len(lines))]
-    return [Label("reject", found[index]) if index in found else ACCEPTED for index in range(len(lines))]
+        return [*_together(tool, setting, before), Label("reject", said), *_together(tool, setting, after)]
+    if not found:
+        return [ACCEPTED] * len(lines) if outcome.status == "ok" else _nowhere(tool, setting, lines, elsewhere)
+    labels = {n: Label("reject", said) for n, said in found.items()}
+    if len(lines) > 1:
+        for n in [n for n, said in found.items() if _foreign(lines[n], said)]:
+            (labels[n],) = _together(tool, setting, [lines[n]])
+    rest = [n for n in range(len(lines)) if n not in found]
+    labels.update(zip(rest, _together(tool, setting, [lines[n] for n in rest]), strict=True))
+    return [labels[n] for n in range(len(lines))]
 
 
-def _whole(line: str) -> bool:
-    """Generic addresses of 32 bits are refused for the whole module, not on their line; what is said of one of these
-    lines holds for all of them."""
-    return "cvta" in line and "u32" in line
+def _foreign(line: str, said: str) -> bool:
+    """Is the line blamed for an instruction that is not its own, or for an argument of a call that it does not make?"""
+    named = _NAMED.search(said)
+    return "formal parameter" in said or "Call argument" in said or (
+        named is not None and re.search(rf"(?<![\w.%]){re.escape(named[1])}\b", line) is None)
 
 
 def _halves(tool: Toolchain, setting: Setting, lines: Sequence[str], why: str) -> list[Label]:
@@ -101,8 +128,10 @@ def _halves(tool: Toolchain, setting: Setting, lines: Sequence[str], why: str) -
 def _nowhere(tool: Toolchain, setting: Setting, lines: Sequence[str], said: Sequence[str]) -> list[Label]:
     """Refused as a whole: by a single line that complains about the module, or because the setting is impossible."""
     message = said[0] if said else "no reason given"
-    if message.startswith("32-Bit") and all(_whole(line) for line in lines):
-        return [Label("reject", message)] * len(lines)
+    if len(lines) > 1 and message.startswith("32-Bit") and all(_NARROW.search(line) for line in lines):
+        # Said of any of them, and halving would not be quicker; equal lines have equal answers.
+        known = {line: _together(tool, setting, [line])[0] for line in dict.fromkeys(lines)}
+        return [known[line] for line in lines]
     if len(lines) > 1:
         return _halves(tool, setting, lines, message)
     probe = run_tool(tool, module(setting, []), setting.target, options=_OPTIONS, timeout=_TIMEOUT, keep=False)

@@ -16,7 +16,8 @@ from .host import PREFIXES, UNDECLARABLE, Setting, register
 _CLASSES = [kind for kind in PREFIXES if kind not in UNDECLARABLE]
 _ADDRESSES = (
     "[%rd0+16]", "[%rd0+-16]", "[%urd3]", "[%srd3]", "[gvar]", "[gvar+4]", "[svar]", "[svar+8]", "[cvar]", "[lvar]",
-    "[pvar]", "[%fd0]", "[%p0]", "[%f0]", "[64]", "%rd0", "gvar", "[%rd0-16]", "[%rd0+%rd1]", "[nothing]", "[%q0]",
+    "[pvar]", "[%r3]", "[%ur3+4]",
+    "[%fd0]", "[%p0]", "[%f0]", "[64]", "%rd0", "gvar", "[%rd0-16]", "[%rd0+%rd1]", "[nothing]", "[%q0]",
 )
 _VALUES = (
     "1", "-1", "0", "255", "0x7fffffff", "4294967296", "1.5", "-0.25", "0f3F800000", "0d3FF0000000000000", "_",

@@ -71,7 +71,7 @@ def all_findings(specs: Specs, known: Mapping[str, tuple[Table, Facts]]) -> str:
     for i, g in enumerate(specs.findings.findings):
         line = specs.findings_document.span(("findings", i)).line
         remark = RemarkTable(g.id, g.operands, g.toolkits, g.outcome, g.context or "", g.measured, g.manual, g.ptxas,
-                             g.advice, line)
+                             g.advice, line, g.sm)
         links = " ".join(f"[{m}](instructions/{m}.md)" if m in known else code(m) for m in g.mnemonics)
         name, *rest = finding(remark, "..")
         rows.append((name, links, *rest))

@@ -139,7 +139,7 @@ class Renderer:
             if spec.mnemonic in g.mnemonics:
                 line = self.specs.findings_document.span(("findings", i)).line
                 fields = (g.operands, g.toolkits, g.outcome, g.context or "", g.measured, g.manual, g.ptxas, g.advice)
-                self.out.append(f"        {call('RemarkTable', g.id, *fields, line)},")
+                self.out.append(f"        {call('RemarkTable', g.id, *fields, line, g.sm)},")
         self.out.append("    ),\n    forms=(")
         for i, form in enumerate(self.instruction.forms):
             self.form(i, form)

@@ -1,4 +1,4 @@
-"""Operands that an assembler takes and then makes wrong code for: the findings whose outcome is ``wrong-code``."""
+"""Findings about operands: what some release takes against the manual, and what it then makes wrong code for."""
 
 from __future__ import annotations
 
@@ -33,4 +33,15 @@ def wrong_code(mnemonic: str, type_: str, lanes: int, classes: Collection[str], 
     return None
 
 
-__all__ = ["wrong_code"]
+def tolerated(mnemonic: str, rule: str, toolkit: tuple[int, int], sm: int) -> RemarkTable | None:
+    """The finding that says that ``toolkit`` (13, 0) takes operands against the operand rule ``rule`` for targets such
+    as ``sm`` (90), if there is one."""
+    table = registry.find(mnemonic)
+    name = f"{toolkit[0]}.{toolkit[1]}"
+    for remark in table.remarks if table else ():
+        if remark.outcome == "accept" and rule in remark.about and name in remark.toolkits and sm >= remark.sm:
+            return remark
+    return None
+
+
+__all__ = ["tolerated", "wrong_code"]

@@ -82,7 +82,8 @@ class ToleranceTable(NamedTuple):
 
 class RemarkTable(NamedTuple):
     """A finding as a reader sees it; ``about``: operand rules that it concerns, empty for spellings. ``outcome``: what
-    the assembler does (``wrong-code``: it takes the line and generates code that computes something else)."""
+    the assembler does (``wrong-code``: it takes the line and generates code that computes something else); ``sm``: seen
+    for targets from this one on."""
 
     id: str
     about: tuple[str, ...]
@@ -94,6 +95,7 @@ class RemarkTable(NamedTuple):
     ptxas: str
     advice: str
     line: int
+    sm: int = 0
 
 
 class OperandTable(NamedTuple):

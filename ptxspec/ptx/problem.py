@@ -30,6 +30,13 @@ class Context:
     toolkit: tuple[int, int]
 
 
+    @property
+    def refuses_narrow(self) -> bool:
+        """Is a 32-bit generic or global address in a module of 64-bit addresses refused? The assembler says so of the
+        module, not of the line; CUDA 12.0 still compiles it for targets before sm_90."""
+        return self.toolkit > (12, 0) or self.sm >= 90
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The words of a memory or ``mov`` opcode that its operand rules need: type, lanes, state space, cache hint."""

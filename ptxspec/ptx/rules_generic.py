@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ptxspec.forms import OperandUse
+from ptxspec.forms.defects import tolerated
 from ptxspec.ptx.constant import evaluate
 from ptxspec.ptx.element import Element, GroupError, element_of, fits_exactly, fits_memory, group_type
 from ptxspec.ptx.module import TYPE_BITS, Instruction
@@ -28,6 +29,7 @@ from ptxspec.ptx.operand import (
 )
 from ptxspec.ptx.problem import Context, Problem, Shape
 from ptxspec.ptx.rules_memory import GROUP_MESSAGES, judge_address
+from ptxspec.ptx.rules_odd import BRAIN, judge_braces, judge_policy, without_minus, without_stray
 from ptxspec.ptx.special import special_info
 
 PACKED = frozenset({"f16x2", "bf16x2", "u16x2", "s16x2"})
@@ -48,37 +50,33 @@ def judge_generic(
     """What is wrong under the form that fits best; empty when one fits, None when no form has so many operands."""
     mnemonic, operands, words = instruction.mnemonic, instruction.operands, instruction.modifiers
     guarded = instruction.guard is not None
+    odd: list[Problem] = []
     if mnemonic == "cvta" and "u32" in words and context.address_bits == 64:
-        return [Problem("L218", "'cvta.u32' converts 32-bit addresses, those of this module have 64 bits")]
+        message = "'cvta.u32' converts 32-bit addresses, those of this module have 64 bits"
+        odd = [Problem("L218", message, -1, context.refuses_narrow)]
+        if context.refuses_narrow:
+            return odd
+    if mnemonic not in _BARRIERS:
+        operands, minus = without_minus(operands)
+        odd += minus
+    if mnemonic == "atom":
+        operands, stray = without_stray(operands, words)
+        odd += stray
     best: list[Problem] | None = None
     for uses in forms:
         if len(uses) != len(operands):
             continue
-        found: list[Problem] = []
+        found = list(odd)
         for index, (use, operand) in enumerate(zip(uses, operands, strict=True)):
             found += _Position(mnemonic, use, index, guarded, context, words).judge(operand)
-        if mnemonic == "createpolicy" and "range" in words:
-            found += _judge_range(operands)
+        if mnemonic == "createpolicy":
+            found += judge_policy(operands, words)
         errors = sum(p.error for p in found)
         if not errors:
             return found
         if best is None or errors < sum(p.error for p in best):
             best = found
     return best
-
-
-def _judge_range(operands: tuple[Operand, ...]) -> list[Problem]:
-    """``createpolicy.range d, [a], primary, total``: the part is not larger than the whole."""
-    address, primary, total = operands[1], operands[2], operands[3]
-    narrow = isinstance(address, Address) and isinstance(address.base, Register) and (
-        TYPE_BITS.get(address.base.cls, 32) < 32)
-    if narrow:
-        return [Problem("L235", f"'{address}' has fewer bits than an address", 1)]
-    if isinstance(primary, Immediate) and isinstance(total, Immediate) and "float" not in (primary.kind, total.kind):
-        part, whole = (int(evaluate(o.text)) % (1 << 32) for o in (primary, total))
-        if part > whole:
-            return [Problem("L243", f"the primary size {part} is larger than the total size {whole}", 2)]
-    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +126,18 @@ class _Position:
             return self._special(operand)
         if isinstance(operand, NotPredicate) and use.type == "pred" and use.role == "in":
             return []
-        if isinstance(operand, Sink) and use.lanes == 1 and (use.sink or self.mnemonic == "setp") and self.index == 0:
+        if isinstance(operand, Sink) and self.index == 0 and self._discards:
             return []
         if isinstance(operand, Pair) and self.mnemonic == "setp" and self.index == 0:
             return self._pair(operand)
         return self._mismatch(operand)
+
+    @property
+    def _discards(self) -> bool:
+        """May ``_`` stand for the whole destination?"""
+        if self.use.lanes > 1:
+            return self.mnemonic == "atom"
+        return self.use.sink or self.mnemonic == "setp"
 
     def _mismatch(self, operand: Operand) -> list[Problem]:
         what = " or ".join(self.use.kinds) or "nothing"
@@ -176,7 +181,12 @@ class _Position:
         use = self.use
         if self.strict or self.mnemonic in _STRICT_MNEMONICS or (use.type == "pred" and self.mnemonic not in _LOGIC):
             return False
+        if use.type in BRAIN and not self._tolerated("function-as-brain"):
+            return False
         return not self._routine
+
+    def _tolerated(self, rule: str) -> bool:
+        return tolerated(self.mnemonic, rule, self.context.toolkit, self.context.sm) is not None
 
     @property
     def _routine(self) -> bool:
@@ -184,7 +194,7 @@ class _Position:
         if self.mnemonic in ("div", "rem") and self.use.type in ("u64", "s64"):
             return True
         directed = any(w in ("rz", "rm", "rp") for w in self.words)
-        return self.use.type == "f64" and directed and self.mnemonic in ("sqrt", "div")
+        return directed and (self.mnemonic == "div" or (self.mnemonic == "sqrt" and self.use.type == "f64"))
 
     def _converted(self, symbol: Symbol) -> list[Problem]:
         """The source of ``cvta``: a variable of the space named, or (``cvta.to``) what stands for a number."""
@@ -217,6 +227,10 @@ class _Position:
         truth = use.type == "pred" and self.mnemonic in ("selp", "setp") and constant.kind != "float"
         if truth and use.role == "in":
             return self.problem("L240", f"a constant such as '{constant}' for a predicate is not in the manual", False)
+        if use.role == "out" and self.mnemonic == "createpolicy" and constant.kind != "float":
+            rules = ("constant-destination", *(["constant-destination-of-cvt"] if "cvt" in self.words else ()))
+            if any(self._tolerated(rule) for rule in rules):
+                return self.problem("L246", f"'{constant}' is no register; the policy is lost", False)
         if use.role != "in" or ("immediate" not in use.kinds and self.mnemonic != "cvta"):
             return self.problem("L206", f"operand '{use.name}' of '{self.mnemonic}' cannot be a constant")
         if use.type in _NO_CONSTANT:
@@ -275,6 +289,8 @@ class _Position:
 
     def _vector(self, operand: Vector) -> list[Problem]:
         use = self.use
+        if use.lanes == 1 and use.type in BRAIN and self._tolerated("brain-in-braces"):
+            return judge_braces(use, operand, self.index)
         if use.lanes == 1 and "vector" not in use.kinds:
             return self.problem("L202", f"operand '{use.name}' is one value, '{operand}' is a vector")
         if use.lanes > 1 and len(operand.elements) != use.lanes:

@@ -224,5 +224,6 @@ def _judge_base(
         return [Problem("L235", f"'{base}' has {bits} bits, fewer than an address", index, False)]
     if bits == 32 and context.address_bits == 64 and shape.space in ("", "global"):
         where = "a generic" if not shape.space else "a global"
-        return [Problem("L218", f"'{base}' has 32 bits, {where} address of this module has 64", index)]
+        message = f"'{base}' has 32 bits, {where} address of this module has 64"
+        return [Problem("L218", message, index, context.refuses_narrow)]
     return []

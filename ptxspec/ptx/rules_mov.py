@@ -5,6 +5,9 @@ PTX manual, "mov". Widths are exact here, unlike in loads and stores.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ptxspec.forms.defects import tolerated
 from ptxspec.ptx.element import Element, GroupError, element_of, fits_exactly, group_type
 from ptxspec.ptx.module import TYPE_BITS
 from ptxspec.ptx.operand import (
@@ -33,7 +36,7 @@ def judge_mov(shape: Shape, operands: tuple[Operand, ...], context: Context) -> 
         return [Problem("L200", f"'mov' takes a destination and a source, {len(operands)} operands are written")]
     target, source = operands
     if shape.lanes > 1:
-        return _judge_vector(shape, target, 0) + _judge_vector(shape, source, 1)
+        return _judge_vector(shape, target, 0, context) + _judge_vector(shape, source, 1, context)
     grouped = [_is_group(o) for o in operands]
     if all(grouped):
         return [Problem("L202", "'mov' between two vectors needs '.v2' or '.v4'")]
@@ -107,7 +110,7 @@ def _judge_source(shape: Shape, source: Operand, context: Context) -> list[Probl
     if _is_group(source):
         if isinstance(source, Vector) and any(isinstance(e, Sink) for e in source.elements):
             if not all(isinstance(e, Sink) for e in source.elements):
-                return _judge_sinks(shape) + _judge_pack(shape, source, 1)
+                return _judge_sinks(shape, context) + _judge_pack(shape, source, 1)
         return _judge_pack(shape, source, 1)
     if isinstance(source, NotPredicate):
         if shape.type == "pred" and source.register.cls == "pred":
@@ -130,9 +133,10 @@ def _judge_source(shape: Shape, source: Operand, context: Context) -> list[Probl
     return [Problem("L201", f"'{source}' is of class .{element.cls}, which 'mov.{shape.type}' does not take", 1)]
 
 
-def _judge_sinks(shape: Shape) -> list[Problem]:
-    """``_`` among the elements of a source: nonsense that ptxas takes for ``.b32``."""
-    return [Problem("L204", "'_' cannot be a source", 1, shape.type != "b32")]
+def _judge_sinks(shape: Shape, context: Context) -> list[Problem]:
+    """``_`` among the elements of a source: nonsense that some releases take for ``.b32``."""
+    taken = shape.type == "b32" and tolerated("mov", "sink-as-source", context.toolkit, context.sm) is not None
+    return [Problem("L204", "'_' cannot be a source", 1, not taken)]
 
 
 def _judge_special(shape: Shape, source: Special, bits: int) -> list[Problem] | None:
@@ -166,7 +170,8 @@ def _judge_symbol(shape: Shape, source: Symbol, context: Context) -> list[Proble
         return [Problem("L205", f"an address is not of type '.{shape.type}'", 1)]
     narrow = TYPE_BITS[shape.type] == 32 and context.address_bits == 64
     if narrow and source.space == "global" and source.form != "plus":
-        return [Problem("L218", f"the address of '{source.name}' has 64 bits in this module", 1)]
+        message = f"the address of '{source.name}' has 64 bits in this module"
+        return [Problem("L218", message, 1, context.refuses_narrow)]
     if TYPE_BITS[shape.type] not in (32, 64):
         return [Problem("L237", f"an address does not have {TYPE_BITS[shape.type]} bits", 1, False)]
     return []
@@ -190,7 +195,7 @@ def _judge_pack(shape: Shape, operand: Operand, index: int) -> list[Problem]:
     return []
 
 
-def _judge_vector(shape: Shape, operand: Operand, index: int) -> list[Problem]:
+def _judge_vector(shape: Shape, operand: Operand, index: int, context: Context) -> list[Problem]:
     """One side of ``mov.v2`` or ``mov.v4``."""
     bits = TYPE_BITS[shape.type]
     if index == 0:
@@ -199,10 +204,11 @@ def _judge_vector(shape: Shape, operand: Operand, index: int) -> list[Problem]:
         if isinstance(operand, Vector) and any(isinstance(e, Immediate) for e in operand.elements):
             return [Problem("L206", "a constant cannot be a destination", 0)]
     if not _is_group(operand):
-        if index == 1 and isinstance(operand, Immediate):
-            element = element_of(operand)
-            if element is not None and fits_exactly(shape.kind, bits, element):
-                return [Problem("L238", "a scalar constant for a vector is not in the manual", 1, False)]
+        label = isinstance(operand, Symbol) and operand.kind == "label"
+        if index == 1 and not label and not isinstance(operand, (NotPredicate, Negated, Pair, Sink)):
+            alone = _judge_source(replace(shape, lanes=1), operand, context)
+            if not any(p.error for p in alone):
+                return [*alone, Problem("L238", "one value for all lanes of a vector is not in the manual", 1, False)]
         return [Problem("L202", f"'mov.v{shape.lanes}' needs a vector, '{operand}' is not", index)]
     made = _group(operand)
     if isinstance(made, GroupError):
@@ -216,7 +222,7 @@ def _judge_vector(shape: Shape, operand: Operand, index: int) -> list[Problem]:
             return [Problem("L215", f"'{operand}' is not read as '.{shape.type}'", index)]
         return []
     if index and isinstance(operand, Vector) and any(isinstance(e, Sink) for e in operand.elements):
-        sinks = _judge_sinks(shape)
+        sinks = _judge_sinks(shape, context)
         if sinks[0].error:
             return sinks
     if fits_exactly(shape.kind, bits, element, lanes):

@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 from pathlib import Path
 
 import pytest
 from ptxspec.backend.certify import Disagreement, Plan, Setting, run, summary, write
 from ptxspec.backend.certify import campaign as machinery
-from ptxspec.backend.certify.campaign import Result
 from ptxspec.backend.certify.command import main
 from ptxspec.backend.certify.compare import Tally, grouped
 from ptxspec.backend.certify.settings import SPREAD, grid, spread, toolkits
@@ -21,31 +19,6 @@ from ptxspec.forms import registry
 needs_ptxas = pytest.mark.skipif(not toolkits(), reason="no ptxas of a known toolkit on this machine")
 SEED = int(os.environ.get("PTXSPEC_SEED", "20"))
 SMALL = Plan("sample", ("ldu",), 40, SEED, settings=(Setting((8, 0), "sm_80"),))
-
-
-#: Where the linter's operand rules are known to differ from some assembler, by mnemonic and code; each is listed in
-#: docs/certification/operands.md as unexplained. Nothing else may differ, and these must stay rare.
-OPEN_OPERANDS = {
-    ("createpolicy", "L206"): "old releases take a literal as destination",
-    ("createpolicy", ""): "fractions outside 0 to 1 are refused, which lint does not look at",
-    ("cvta", "L218"): "addresses in 32 bits are refused for a whole module, and not by every release and target",
-    ("mov", "L218"): "the same for the address of a variable",
-    ("mov", "L202"): "one register for all lanes of a vector move, in old releases",
-    ("rem", "L219"): "the name of a function as operand of a division",
-    ("div", "L219"): "the name of a function as operand of a division",
-    ("neg", "L202"): "a register in braces",
-}
-
-
-def unexpected(result: Result) -> list[Disagreement]:
-    """Disagreements that are not known; the known ones are at most one line in two hundred."""
-    known = [d for d in result.disagreements if (_mnemonic(d.line), d.code) in OPEN_OPERANDS]
-    assert len(known) * 200 <= result.asked, summary(result)
-    return [d for d in result.disagreements if d not in known]
-
-
-def _mnemonic(line: str) -> str:
-    return re.sub(r"^@\S+\s+", "", line).split(".")[0]
 
 
 @needs_ptxas
@@ -72,7 +45,7 @@ def test_the_floors_agree_under_every_version_and_target() -> None:
 @needs_ptxas
 def test_lint_agrees_with_every_assembler_on_operands() -> None:
     result = run(Plan("operands", registry.mnemonics(), 12, SEED + 3))
-    assert not unexpected(result), summary(result)
+    assert not result.disagreements, summary(result)
 
 
 @needs_ptxas
@@ -86,7 +59,7 @@ def test_code_is_generated_in_kernels_as_predicted() -> None:
 @pytest.mark.slow
 def test_lint_agrees_about_loads_and_stores_on_a_larger_sample() -> None:
     result = run(Plan("operands", ("ld", "ldu", "mov", "st"), 60, SEED + 4))
-    assert not unexpected(result), summary(result)
+    assert not result.disagreements, summary(result)
 
 
 @needs_ptxas

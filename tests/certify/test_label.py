@@ -104,7 +104,7 @@ def test_in_a_kernel_code_is_generated_for_what_the_parser_took(tmp_path: Path) 
     body = (
         'n=0; bad=; while read -r text; do n=$((n+1)); case $text in wrong*) bad=1;'
         ' echo "ptxas module.ptx, line $n; error   : no" >&2;; esac; done <"$file"; [ -n "$bad" ] && exit 255;'
-        ' grep -q "^deep" "$file" && kill -SEGV $$; exit 0'
+        ' grep -q "[.]entry" "$file" && grep -q "^deep" "$file" && kill -SEGV $$; exit 0'
     )
     tool = stand_in(tmp_path, body)
     lines = ["fine;", "wrong;", "deep;", "fine;", "wrong;", "fine;"]
@@ -112,6 +112,35 @@ def test_in_a_kernel_code_is_generated_for_what_the_parser_took(tmp_path: Path) 
     answers = [one.answer for one in label(tool, entry, lines)]
     assert answers == ["accept", "reject", "crash", "accept", "reject", "accept"]
     assert [one.answer for one in label(tool, SETTING, lines)].count("crash") == 0
+
+
+@each_ptxas
+def test_a_line_is_judged_as_if_it_stood_alone(tool: Toolchain) -> None:
+    # An error of one line hides those that the assembler looks for later: in the routine that it puts in for a
+    # division, in what createpolicy is expanded to, and in the module as a whole.
+    lines = [
+        "@p mov.b64 {%r0, %r1}, %ur1;", "div.s64 %srd0, host, %srd16;",
+        "createpolicy.fractional.L2::evict_last.b64 %rd0, {%r1};",
+        "mov.b16 %h0, %hh6;", "add.s32 %sr0, %sr1, 7;", "mov.u32 %ur0, gvar;", "mov.u32 %ur0, svar;",
+    ]
+    setting = Setting((8, 0), "sm_90")
+    if knows(tool, setting):
+        answers = [one.answer for one in label(tool, setting, lines)]
+        assert answers == [*["reject"] * 4, "accept", "reject", "accept"]
+        assert answers == [label(tool, setting, [line])[0].answer for line in lines]
+        assert answers[::-1] == [one.answer for one in label(tool, setting, lines[::-1])]
+
+
+def test_an_error_in_the_name_of_another_instruction_is_asked_alone(tmp_path: Path) -> None:
+    # The routine of `odd;` complains with a line number of its own, which is that of `plain;` here.
+    body = (
+        'grep -q "^odd" "$file" || exit 0; line=$(grep -n "^plain" "$file" | head -1 | cut -d: -f1);'
+        ' line=${line:-1};'
+        ' echo "ptxas module.ptx, line $line; error   : Arguments mismatch for instruction \'call\'" >&2;'
+        " exit 255"
+    )
+    labels = label(stand_in(tmp_path, body), SETTING, ["good;", "odd;", "plain;", "good;"])
+    assert [one.answer for one in labels] == ["accept", "reject", "accept", "accept"]
 
 
 def test_the_module_puts_each_instruction_on_its_line() -> None:

@@ -64,7 +64,7 @@ TABLE = Table(
         ToleranceTable('word-twice', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), frozenset(['NaN', 'approx', 'relu', 'sat', 'sync', 'uni']), frozenset([]), frozenset([]), (), 0, 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112),
     ),
     remarks=(
-        RemarkTable('word-twice', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112),
+        RemarkTable('word-twice', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112, 0),
     ),
     forms=(
         FormTable(

@@ -91,8 +91,8 @@ TABLE = Table(
     tolerances=(
     ),
     remarks=(
-        RemarkTable('cvta-32-on-hopper', (), ('12.0',), 'reject', '', '2026-11-29', 'generic addresses have the size that .address_size says, 32 or 64', 'refuses 32-bit generic addresses for sm_90 and later, also in functions; later releases refuse them for every target', 'write u64', 288),
-        RemarkTable('cvta-32', (), ('12.4', '12.8', '12.9', '13.0', '13.5'), 'reject', '', '2026-11-29', 'generic addresses have the size that .address_size says, 32 or 64', 'no longer compiles 32-bit generic addresses, and says so only when no line of the module has an error of its own', 'write u64', 299),
+        RemarkTable('cvta-32-on-hopper', (), ('12.0',), 'reject', '', '2026-11-29', 'generic addresses have the size that .address_size says, 32 or 64', 'refuses 32-bit generic addresses for sm_90 and later, also in functions; later releases refuse them for every target', 'write u64', 288, 90),
+        RemarkTable('cvta-32', (), ('12.4', '12.8', '12.9', '13.0', '13.5'), 'reject', '', '2026-11-29', 'generic addresses have the size that .address_size says, 32 or 64', 'no longer compiles 32-bit generic addresses, and says so only when no line of the module has an error of its own', 'write u64', 299, 0),
     ),
     forms=(
         FormTable(

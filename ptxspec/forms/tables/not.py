@@ -39,7 +39,7 @@ TABLE = Table(
     tolerances=(
     ),
     remarks=(
-        RemarkTable('predicate-in-packed-halves', ('predicate-class',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a predicate is held in a register declared pred', 'accepts a register declared f16x2 for a predicate', 'declare the register pred; this looks like an oversight of the assembler', 94),
+        RemarkTable('predicate-in-packed-halves', ('predicate-class',), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a predicate is held in a register declared pred', 'accepts a register declared f16x2 for a predicate', 'declare the register pred; this looks like an oversight of the assembler', 94, 0),
     ),
     forms=(
         FormTable(

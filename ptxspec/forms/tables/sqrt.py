@@ -61,8 +61,8 @@ TABLE = Table(
         ToleranceTable('stray-pred', ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), frozenset([]), frozenset(['pred']), frozenset([]), (), 0, 'these instructions have no type pred', 'drops the word pred beside the real types', 'leave it out', 121),
     ),
     remarks=(
-        RemarkTable('word-twice', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112),
-        RemarkTable('stray-pred', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'these instructions have no type pred', 'drops the word pred beside the real types', 'leave it out', 121),
+        RemarkTable('word-twice', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'a qualifier is written once', 'does not notice the same word a second time', 'write it once', 112, 0),
+        RemarkTable('stray-pred', (), ('12.0', '12.4', '12.8', '12.9', '13.0', '13.5'), 'accept', '', '2026-11-29', 'these instructions have no type pred', 'drops the word pred beside the real types', 'leave it out', 121, 0),
     ),
     forms=(
         FormTable(
