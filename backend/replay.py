@@ -245,8 +245,9 @@ def _match(obligation: Obligation, example: Counterexample, expected: str, fault
         wanted = example.byte
         if obligation.code != "in-space" and wanted is not None and byte is not None:
             size = access.size if access is not None else 1
-            overlap = byte < wanted + (1 if expected == "race" else size) and wanted < byte + max(fault.size, 1)
-            if byte != wanted and not (expected == "race" and overlap):
+            one = expected in ("race", "undefined")     # these name the one byte that matters
+            overlap = byte < wanted + (1 if one else size) and wanted < byte + max(fault.size, 1)
+            if byte != wanted and not (expected in ("race", "undefined") and overlap):
                 near.append(f"the same kind of fault is at byte {byte}, not {wanted}")
                 continue
         return fault, _remark(expected, fault, byte, wanted, lines)

@@ -34,6 +34,8 @@ def text(report: ProofReport, *, table: bool = True) -> str:
         parts.append(f"  rests on: {aligned} (checked at launch)")
     parts += [f"  assumes: {t} (checked at launch)" for t, _, _ in premises.assumptions]
     parts += [f"  trusts: {t} (nobody can check it before the kernel runs)" for t, _, _ in premises.trusted]
+    if not table:
+        parts += [f"  not judged: {t}" for t in report.not_judged]
     for diagnostic in report.diagnostics:
         parts.append("\n" + diagnostic.render())
     return "\n".join(parts)

@@ -56,7 +56,8 @@ def prove(
         if found is not None:
             drafts.append(found)
     drafts.extend(Defined().run(walker.nodes))
-    drafts.extend(shared_drafts(walker.nodes))
+    shared, unjudged = shared_drafts(walker)
+    drafts.extend(shared)
     drafts.extend(concurrent_drafts(walker))
     order = {id(s.statement): n for n, s in enumerate(steps(walker.nodes))}
     drafts.sort(key=lambda d: order.get(id(d.statement), -1) if d.statement is not None else -1)
@@ -64,6 +65,11 @@ def prove(
     resolver = Resolver(session, walker, sm)
     obligations = tuple(resolver.resolve(d) for d in drafts)
     verdict = next((v for v in VERDICTS if any(o.verdict == v for o in obligations)), "proved")
+    not_judged = tuple(
+        f"line {d.where.line}: whether every byte that {d.subject} finds was written ({unjudged[id(d)]})"
+        for d, o in zip(drafts, obligations, strict=True)
+        if id(d) in unjudged and o.verdict == "proved" and o.how != NEVER
+    )
     return ProofReport(
         kernel.name,
         sm,
@@ -73,6 +79,7 @@ def prove(
         (time.perf_counter() - started) * 1e3,
         dict(session.statistics),
         kernel.notes,
+        not_judged,
     )
 
 

@@ -139,6 +139,9 @@ def _filled(result: Counterexample, draft: Draft, item: Item, env: Env) -> Count
         lines.append(
             f"byte {about.slot} of {array} is written by {_word(*about.first)} and by {_word(*about.second)}"
         )
+    if isinstance(about, NeverWritten) and about.within is not None and byte is not None:
+        byte += about.within
+        lines.append(f"nobody has written byte {byte} of {array} (element {byte // element_bytes(about.buffer.dtype)})")
     if isinstance(about, Unwritten):
         unit = element_bytes(about.buffer.dtype)
         lines.append(
@@ -166,6 +169,8 @@ def diagnostic(
             notes.append(Note("note", near))
     if isinstance(item.about, Clash):
         notes.extend(explain_threads.clash_notes(item.about))
+    elif isinstance(item.about, NeverWritten):
+        notes.extend(written_notes(item.about))
     elif item.where is not None and item.where != draft.where and item.where.line != draft.where.line:
         what = "the condition is here" if isinstance(item.about, Diverges) else "the index is written here"
         notes.append(Note("note", what, item.where))
@@ -176,6 +181,17 @@ def diagnostic(
     kind: NoteKind = "help"
     notes.extend(Note(kind, text) for text in help)
     return Diagnostic(code_of(draft.name), headline(draft, item, verdict), draft.where, severity, tuple(notes))
+
+
+def written_notes(about: NeverWritten) -> list[Note]:
+    """What the kernel writes to a shared array instead of the bytes that it reads."""
+    name = about.buffer.name
+    notes = [Note("note", f"this has written {count} bytes of {name}, " +
+                  ("" if count == high - low + 1 else "some of those ") + f"from {low} to {high}", span)
+             for span, low, high, count in about.written[:4]]
+    if about.after is not None:
+        notes.append(Note("note", "the byte is written here, but later", about.after))
+    return notes
 
 
 def headline(draft: Draft, item: Item, verdict: str) -> str:

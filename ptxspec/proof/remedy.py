@@ -20,6 +20,7 @@ from ptxspec.proof.goals import Aligned, Bound, Draft, Item, Owner, Wrap
 from ptxspec.proof.intervals import gather
 from ptxspec.proof.race import Clash, clashes, with_barrier
 from ptxspec.proof.registers import Overlap
+from ptxspec.proof.shared import NeverWritten
 from ptxspec.proof.solver import Session
 from ptxspec.proof.tree import Access
 from ptxspec.proof.twin import sources
@@ -53,6 +54,8 @@ class Remedies:
             return (f"move it out of {text_of(about)}, so that all threads reach it",)
         if isinstance(about, Unwritten):
             return tuple(self._unwritten(about))
+        if isinstance(about, NeverWritten):
+            return tuple(self._never(draft, about))
         if isinstance(about, Overlap):
             return ("give the registers a layout with a place of its own for every word",)
         if isinstance(about, Owner):
@@ -235,6 +238,22 @@ class Remedies:
             f"{name} is written only where {condition}: read it there only, or give it a value before "
             f"(with preserve_dst=True that value is kept)"
         ]
+
+
+    def _never(self, draft: Draft, about: NeverWritten) -> list[str]:
+        """Ways to read only what was written; each makes every byte of the read one that was written before."""
+        found: list[str] = []
+        apply, access = draft.statement, draft.access
+        if isinstance(apply, ir.Apply) and isinstance(access, Access):
+            for lanes in range(about.lead // access.word_bytes, 0, -1):
+                opcode = narrowed(apply.use.opcode, lanes)
+                if opcode and self._legal(opcode):
+                    found.append(f"`{opcode}` reads only bytes that were written before (proved)")
+                    break
+        if about.within is not None:
+            found.append(f"fill all of {about.buffer.name} before, for example with zeros, and put "
+                         f"`T.cuda.cta_sync()` behind that: then every byte it reads was written (proved)")
+        return found
 
 
 def narrowed(opcode: str, lanes: int) -> str:

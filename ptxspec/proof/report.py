@@ -128,7 +128,8 @@ class Premises:
 @dataclass(frozen=True, slots=True)
 class ProofReport:
     """All obligations of one kernel, in program order. ``verdict`` is the worst of them; ``notes`` tell of choices
-    made while the kernel was read (widths of tile accesses, barriers)."""
+    made while the kernel was read (widths of tile accesses, barriers). ``not_judged`` lists what the proof leaves open
+    (bytes of shared memory whose writes could not be followed): the verdict says nothing about it."""
 
     kernel: str
     sm: str
@@ -138,6 +139,7 @@ class ProofReport:
     ms: float
     statistics: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -164,6 +166,7 @@ class ProofReport:
             "sm": self.sm,
             "obligations": [o.to_json() for o in self.obligations],
             "premises": self.premises.to_json(),
+            "not_judged": list(self.not_judged),
         }
 
     def _repr_html_(self) -> str:
@@ -182,6 +185,7 @@ class ProofReport:
         for code, name, verdict, line, subject, ms in self.rows():
             lines.append(f"  {code} {name:<12} {verdict:<8} line {line:>4}  {ms:7.2f} ms  {subject}")
         lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  not judged: {text}" for text in self.not_judged]
         return "\n".join(lines)
 
     def __str__(self) -> str:

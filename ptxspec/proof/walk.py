@@ -36,7 +36,7 @@ class Walker:
         self._written = written_buffers(kernel.body)
         self.cells = cells.Cells()
         self.known: set[Var] = set()  # values read from cells that are known there
-        self._aliases: dict[Expr, Expr | int] = {}
+        self.aliases: dict[Expr, Expr | int] = {}  # what values read from known cells equal
         self._seen: dict[tuple[ir.Buffer, Poly], list[tuple[Context, Var]]] = {}
         self.nodes = self._block(kernel.body, self.base)[0]
 
@@ -89,14 +89,14 @@ class Walker:
             self.cells.forget(written_buffers([statement]))
         elif isinstance(statement, ir.Store) and step.registers:
             target = step.registers[0]
-            value = substitute(statement.value, self._aliases) if self._aliases else statement.value
+            value = substitute(statement.value, self.aliases) if self.aliases else statement.value
             self.cells.store(target.buffer, target.slots[0], target.word_bytes, target.view.dtype, value)
         elif isinstance(statement, ir.Load) and step.registers:
             origin, result = step.registers[0], statement.result
             known = self.cells.load(origin.buffer, origin.slots[0], origin.word_bytes, result.dtype)
             if known is not None:
                 self.known.add(result)
-                self._aliases[result] = known
+                self.aliases[result] = known
                 text = f"{result.name} == {show(known)}"
                 context = context.extend(
                     Fact(f"value of {result.name}", text, cells.same(result, known), statement.span, "value")
@@ -151,7 +151,7 @@ class Walker:
             orelse = self._block(statement.orelse, no)[0]
             after_else = self.cells
             self.cells = cells.Cells()
-            condition = substitute(statement.condition, self._aliases) if self._aliases else statement.condition
+            condition = substitute(statement.condition, self.aliases) if self.aliases else statement.condition
             self.cells.join(condition, after_then, after_else)
             return Branch(statement, context, yes, then, no, orelse)
         assert isinstance(statement, ir.Barrier)

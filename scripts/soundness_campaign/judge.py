@@ -46,31 +46,34 @@ def compare(truth: Truth, report: ProofReport) -> Record:
     for obligation in report.obligations:
         by_verdict.setdefault(obligation.verdict, set()).add(obligation.code)
     refuted = by_verdict.get("refuted", set())
-    record: Record = {"verdict": report.verdict, "broken": sorted(truth.bad)}
-    if truth.soft - truth.bad:  # broken indeed, but more than a proof promises
-        record["soft"] = sorted(truth.soft - truth.bad)
+    bad = truth.broken(report)
+    record: Record = {"verdict": report.verdict, "broken": sorted(bad)}
+    if report.not_judged:
+        record["not judged"] = len(report.not_judged)
+    if (truth.soft | ({"defined"} if truth.unfilled else set())) - bad:  # broken indeed, but a proof promises less
+        record["soft"] = sorted(truth.soft - bad | ({"defined"} if truth.unfilled else set()))
     if report.verdict == "proved":
-        record["outcome"] = "proved wrong" if truth.bad else "proved right"
+        record["outcome"] = "proved wrong" if bad else "proved right"
     elif report.verdict == "vacuous":
         runs = truth.any and not truth.dead
-        record["outcome"] = "vacuous wrong" if truth.bad or runs else "vacuous right"
+        record["outcome"] = "vacuous wrong" if bad or runs else "vacuous right"
     elif report.verdict == "unknown":
-        record["outcome"] = "unknown illegal" if truth.bad or truth.soft else "unknown legal"
+        record["outcome"] = "unknown illegal" if bad or truth.soft else "unknown legal"
         record["causes"] = sorted({f"{o.code}: {o.reason}" for o in report.obligations if o.verdict == "unknown"})
     else:
         # Where barriers are not met by all, races are judged on the structure; outside its bounds neither
         # order nor what was written is judged: there is no such element.
-        loose = {"race-free"} if "convergent" in truth.bad else set()
-        loose |= {"consecutive", "defined"} if "in-bounds" in truth.bad else set()
-        extra = refuted - truth.bad - loose - truth.soft
+        loose = {"race-free"} if "convergent" in bad else set()
+        loose |= {"consecutive", "defined"} if "in-bounds" in bad else set()
+        extra = refuted - bad - loose - truth.soft
         lacks = any(o.counterexample is None for o in report.obligations if o.verdict == "refuted")
-        record["outcome"] = "refuted wrong" if not truth.bad | truth.soft or extra or lacks else "refuted right"
+        record["outcome"] = "refuted wrong" if not bad | truth.soft or extra or lacks else "refuted right"
         if extra or lacks:
             record["extra"] = sorted(extra) or ["no counterexample"]
         record["refuted"] = sorted(refuted)
     # Broken rules of which nothing was said. After a wrapping index or one out of bounds, the other rules of that
     # access are judged for the indices that exist, so these are counted apart.
-    silent = truth.bad - set().union(*(names for verdict, names in by_verdict.items() if verdict != "proved"))
+    silent = bad - set().union(*(names for verdict, names in by_verdict.items() if verdict != "proved"))
     if silent and report.verdict != "proved":
         record["silent"] = sorted(silent)
         record["excused"] = bool(refuted & {"no-wrap", "in-bounds", "convergent"})

@@ -24,7 +24,7 @@ def opinion(kernel: ir.Kernel, values: Mapping[str, range], report: ProofReport)
     """``agrees`` and details; None where the verdict promises nothing about a run."""
     if report.verdict == "proved":
         for chosen in product(*values.values()):
-            found = faults(kernel, dict(zip(values, chosen, strict=True)))
+            found = faults(kernel, dict(zip(values, chosen, strict=True)), bool(report.not_judged))
             if found:
                 return {"agrees": False, "about": "proved", "text": found[0]}
         return {"agrees": True, "about": "proved"}
@@ -55,8 +55,9 @@ def array(buffer: ir.Buffer) -> PointerArgument:
     return PointerArgument(memory, buffer.name, (residue + low * memory.itemsize) % 256)
 
 
-def faults(kernel: ir.Kernel, scalars: Mapping[str, int]) -> list[str]:
-    """The faults of one run, but for bytes of shared memory that nobody filled: those are no part of a proof."""
+def faults(kernel: ir.Kernel, scalars: Mapping[str, int], unfilled: bool) -> list[str]:
+    """The faults of one run; ``unfilled``: but for bytes of shared memory that nobody wrote, which the report names as
+    not judged."""
     module = emit(kernel, "sm_90")
     arguments: list[object] = []
     for parameter in module.params:
@@ -74,4 +75,5 @@ def faults(kernel: ir.Kernel, scalars: Mapping[str, int]) -> list[str]:
                           line_map=module.line_map, stop_on_fault=False)
     except PtxspecError as error:
         return [str(error)[:500]]
-    return [f"{f.kind}: {f.message()}"[:500] for f in result.faults if not (f.kind == "undefined" and f.buffer == "sh")]
+    return [f"{f.kind}: {f.message()}"[:500] for f in result.faults
+            if not (unfilled and f.kind == "undefined" and f.buffer.startswith("shared_"))]

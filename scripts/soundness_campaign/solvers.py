@@ -12,7 +12,8 @@ from ptxspec.lang import ir
 from ptxspec.proof import discharge
 from ptxspec.proof.encode import Encoder, Unsupported
 from ptxspec.proof.facts import Context
-from ptxspec.proof.solver import Answer, Session, order
+from ptxspec.proof.solver import Answer, Session
+from ptxspec.proof.witness import order
 from ptxspec.scalar.expr import BOOL, Const, Expr
 
 Z3_LIMIT = 2_000_000       # Z3's resource units for one goal

@@ -48,7 +48,7 @@ def judge(text: str, values: dict[str, range]) -> str | None:
     except (KernelError, SyntaxError, NotImplementedError):
         return None
     report = prove(kernel, use_cache=False)
-    if not truth.bad:
+    if not truth.broken(report):
         refuted = {o.code for o in report.obligations if o.verdict == "refuted"}
         assert refuted <= truth.soft, f"a right kernel is refuted:\n{text}"
         return "same"

@@ -18,23 +18,24 @@ def disagreement(seed: int) -> str | None:
         return None  # refused by the language: no proof is asked for
     truth = brute.Truth(kernel, made.values)
     report = prove(kernel, use_cache=False)
+    bad = truth.broken(report)
     refuted = {o.code for o in report.obligations if o.verdict == "refuted"}
     for obligation in report.obligations:
         assert obligation.verdict != "refuted" or obligation.counterexample is not None
     if report.verdict == "unknown":
-        return "unknown legal" if not truth.bad else "unknown"
+        return "unknown legal" if not bad else "unknown"
     if report.verdict == "proved":
-        return f"proved, but {sorted(truth.bad)} break" if truth.bad else None
+        return f"proved, but {sorted(bad)} break" if bad else None
     if report.verdict == "vacuous":
-        if truth.bad or (truth.any and not truth.dead):
-            return f"vacuous, but everything runs or {sorted(truth.bad)} break"
+        if bad or (truth.any and not truth.dead):
+            return f"vacuous, but everything runs or {sorted(bad)} break"
         return None
-    if not truth.bad and not refuted <= truth.soft:
+    if not bad and not refuted <= truth.soft:
         return f"refuted for {sorted(refuted)}, but legal"
     # Where barriers are not met by all, races are judged on the structure; outside its bounds no order is judged.
-    loose = {"race-free"} if "convergent" in truth.bad else set()
-    loose |= {"consecutive"} if "in-bounds" in truth.bad else set()
-    wrong = refuted - truth.bad - loose - truth.soft
+    loose = {"race-free"} if "convergent" in bad else set()
+    loose |= {"consecutive"} if "in-bounds" in bad else set()
+    wrong = refuted - bad - loose - truth.soft
     return f"refuted for {sorted(wrong)}, which hold" if wrong else None
 
 

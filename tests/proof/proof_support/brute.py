@@ -12,7 +12,11 @@ from itertools import product
 
 from proof_support.places import Env, Place, Undefined, Wraps, calculate, find
 from ptxspec.lang import ir
+from ptxspec.proof import ProofReport
 from ptxspec.scalar.expr import BITS, Expr, Var, is_integer
+
+#: How many barriers a thread has met: of its block or cluster, of any kind, of its cluster.
+Phase = tuple[int, int, int]
 
 
 class Run:
@@ -23,8 +27,9 @@ class Run:
         self.bad: set[str] = set()
         self.executed: set[int] = set()
         self.assumed = True
-        self.soft: set[str] = set()  # really broken, but more than the prover promises to find
-        self.touched: dict[tuple[object, ...], list[tuple[tuple[int, ...], tuple[int, int], bool]]] = {}
+        self.soft: set[str] = set()  # broken in some order of the threads, which races leave open
+        self.unfilled = False  # bytes of shared memory are read that nobody can have written, in any order
+        self.touched: dict[tuple[object, ...], list[tuple[tuple[int, ...], Phase, bool]]] = {}
 
     def run(self) -> None:
         """Run everything."""
@@ -62,7 +67,8 @@ class Run:
         place = thread.block if buffer.scope == "shared" else ()
         for b in range(byte, byte + size):
             self.touched.setdefault((id(buffer), place, b), []).append(
-                ((*thread.block, thread.linear), (len(thread.barriers), len(thread.warp_barriers)), writes)
+                ((*thread.block, thread.linear),
+                 (len(thread.barriers), len(thread.warp_barriers), len(thread.met.get("cluster sync", ()))), writes)
             )
 
     def _races(self) -> None:
@@ -70,24 +76,39 @@ class Run:
             if place and any(
                 not writes
                 and not any(
-                    w and ((two == one and j < k) or (two != one and ordered(one, phase, two, other) and other < phase))
+                    w and ((two == one and j < k) or (two != one and self.ordered(one, phase, two, other)
+                                                      and other < phase))
                     for j, (two, other, w) in enumerate(accesses)
                 )
                 for k, (one, phase, writes) in enumerate(accesses)
             ):
-                self.soft.add("defined")  # bytes of shared memory that nobody has written so far
+                self.soft.add("defined")  # bytes of shared memory that nobody has surely written so far
+                self.unfilled = self.unfilled or any(
+                    not writes
+                    and not any(
+                        w and ((two == one and j < k) or (two != one and not (
+                            self.ordered(one, phase, two, other) and other > phase)))
+                        for j, (two, other, w) in enumerate(accesses)
+                    )
+                    for k, (one, phase, writes) in enumerate(accesses)
+                )
             if any(w for _, _, w in accesses) and "race-free" not in self.bad and any(
-                one != two and (writes or also) and not ordered(one, phase, two, other)
+                one != two and (writes or also) and not self.ordered(one, phase, two, other)
                 for k, (one, phase, writes) in enumerate(accesses)
                 for two, other, also in accesses[k + 1 :]
             ):
                 self.bad.add("race-free")
 
-
-def ordered(one: tuple[int, ...], phase: tuple[int, int], two: tuple[int, ...], other: tuple[int, int]) -> bool:
-    """A barrier lies between: blocks never meet, threads of a warp at every barrier, others at those of the block."""
-    which = int(one[-1] // 32 == two[-1] // 32)
-    return one[:-1] == two[:-1] and phase[which] != other[which]
+    def ordered(self, one: tuple[int, ...], phase: Phase, two: tuple[int, ...], other: Phase) -> bool:
+        """A barrier lies between: threads of a warp meet at every barrier, others of a block at its own and those of
+        the cluster, blocks of a cluster at the latter, other blocks nowhere."""
+        if one[:-1] == two[:-1]:
+            which = int(one[-1] // 32 == two[-1] // 32)
+        elif all(a // s == b // s for a, b, s in zip(one[:-1], two[:-1], self.kernel.launch.cluster)):
+            which = 2
+        else:
+            return False
+        return phase[which] != other[which]
 
 
 class OneThread:
@@ -138,6 +159,7 @@ class OneThread:
                 self.barriers.append(id(statement))
             if statement.kind == "cluster":
                 self.met.setdefault("cluster", []).append(id(statement))
+                self.met.setdefault("cluster sync", []).append(id(statement))
         elif isinstance(statement, ir.Assume):
             if not calculate(statement.condition, self.env, False):
                 self.run.assumed = False
@@ -310,6 +332,7 @@ class Truth:
         scalars = [p for p in kernel.params if isinstance(p, Var)]
         self.bad: set[str] = set()
         self.soft: set[str] = set()
+        self.unfilled = False
         executed: set[int] = set()
         self.any = False
         for chosen in product(*(values[p.name] for p in scalars)):
@@ -319,6 +342,7 @@ class Truth:
                 self.any = True
                 self.bad |= run.bad
                 self.soft |= run.soft
+                self.unfilled = self.unfilled or run.unfilled
                 executed |= run.executed
         for s in never_written(kernel.body):
             if (-id(s) if isinstance(s, ir.Apply) else id(s)) in executed:
@@ -328,3 +352,8 @@ class Truth:
             for s in statements(kernel.body)
             if (-id(s) if isinstance(s, ir.Apply) and s.pred is not None else id(s)) not in executed
         ]
+
+    def broken(self, report: ProofReport) -> set[str]:
+        """The rules that ``report`` has to find broken: bytes of shared memory that nobody wrote are among them unless
+        it says that it did not judge them."""
+        return self.bad | ({"defined"} if self.unfilled and not report.not_judged else set())

@@ -1,0 +1,132 @@
+"""What is known of the bytes of one shared array: surely written, possibly written, written under conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ptxspec.lang import ir
+from ptxspec.proof.defined_values import Array
+from ptxspec.scalar.expr import Expr, Var
+
+Bits = NDArray[np.bool_]
+
+
+@dataclass(eq=False, slots=True)
+class Part:
+    """Bytes that one statement wrote where ``conditions`` held; ``owner`` is the thread that wrote each, or -1."""
+
+    conditions: tuple[Expr, ...]
+    uniform: bool
+    owner: NDArray[np.int32]
+
+
+@dataclass(eq=False, slots=True)
+class Store:
+    """One array in units of ``unit`` bytes; the first is byte ``low``."""
+
+    low: int
+    unit: int
+    must: Bits
+    may: Bits
+    parts: list[Part] = field(default_factory=list)
+    by: dict[ir.Statement, Bits] = field(default_factory=dict)
+
+    @classmethod
+    def make(cls, low: int, high: int, unit: int) -> Store:
+        """An array of which nothing is written."""
+        count = max(0, (high - low) // unit)
+        return cls(low, unit, np.zeros(count, bool), np.zeros(count, bool))
+
+    def places(self, offsets: Array, size: int) -> Array:
+        """Units touched by ``size`` bytes from each offset; -1 outside of the array. The last axis is new."""
+        first = (offsets - self.low) // self.unit
+        found = first[..., None] + np.arange(size // self.unit)
+        return np.where((found >= 0) & (found < self.must.size), found, -1)
+
+    def write(self, statement: ir.Statement, places: Array, threads: Array, conditions: tuple[Expr, ...],
+              uniform: bool) -> None:
+        """``places`` by (thread, repeat, unit) are written where ``conditions`` hold."""
+        inside = places[places >= 0]
+        self.may[inside] = True
+        self._note(statement)[inside] = True
+        if not conditions:
+            self.must[inside] = True
+            return
+        owner = np.full(self.must.size, -1, np.int32)
+        who = np.broadcast_to(threads[:, None, None], places.shape)
+        owner[inside] = who[places >= 0]
+        self.parts.append(Part(conditions, uniform, owner))
+
+    def anywhere(self, statement: ir.Statement) -> None:
+        """A write to bytes that are not known."""
+        self.may[:] = True
+        self._note(statement)[:] = True
+
+    def wrote(self, statement: ir.Statement, byte: int) -> bool:
+        """True when ``statement`` may have written ``byte``."""
+        return bool(self.by[statement][(byte - self.low) // self.unit])
+
+    def _note(self, statement: ir.Statement) -> Bits:
+        if statement not in self.by:
+            self.by[statement] = np.zeros(self.must.size, bool)
+        return self.by[statement]
+
+    def missing(self, places: Array, covered: Callable[[Part, Array], Bits]) -> tuple[Bits, Bits, Part | None]:
+        """(not surely written, surely not written) for each place, and a part that would help under its conditions.
+
+        ``covered`` says where the conditions of a part surely held for the threads that wrote these places (or -1).
+        """
+        real = places >= 0
+        lacking = real & ~self.must[places]
+        if not lacking.any():
+            return lacking, lacking, None
+        helps: Part | None = None
+        for part in self.parts:
+            owner = part.owner[places].astype(np.int64)
+            touched = lacking & (owner >= 0)
+            if touched.any():
+                lacking = lacking & ~covered(part, owner)
+                if helps is None and (lacking & touched).any():
+                    helps = part
+        return lacking, lacking & ~self.may[places], helps
+
+    def forget(self, names: set[Var], mentions: Callable[[Expr], frozenset[Var]]) -> None:
+        """Conditions on values of an iteration that is over say nothing any more."""
+        self.parts = [p for p in self.parts if not any(names & mentions(c) for c in p.conditions)]
+
+    def join(self, since: int, yes: tuple[Expr, ...], no: tuple[Expr, ...]) -> None:
+        """After a branch: what both arms wrote is written whichever was taken. ``since``: parts there were before;
+        ``yes`` and ``no``: the conditions that the arms added."""
+        arms: tuple[dict[tuple[Expr, ...], list[Part]], ...] = ({}, {})
+        for part in self.parts[since:]:
+            for arm, suffix in zip(arms, (yes, no), strict=True):
+                at = len(part.conditions) - len(suffix)
+                if at >= 0 and part.conditions[at:] == suffix:
+                    arm.setdefault(part.conditions[:at], []).append(part)
+        for conditions, left in arms[0].items():
+            right = arms[1].get(conditions, [])
+            if not right:
+                continue
+            one, two = _all(left), _all(right)
+            # Where threads may differ, the one that writes must be the same in both arms.
+            both = (one.owner >= 0) & (two.owner >= 0)
+            if not (one.uniform and two.uniform):
+                both &= one.owner == two.owner
+            if not both.any():
+                continue
+            if conditions:
+                self.parts.append(Part(conditions, one.uniform and two.uniform, np.where(both, one.owner, -1)))
+            else:
+                self.must |= both
+
+
+def _all(parts: list[Part]) -> Part:
+    """What parts under the same conditions write together."""
+    owner = parts[0].owner.copy()
+    for part in parts[1:]:
+        owner = np.where(part.owner >= 0, part.owner, owner)
+    return Part(parts[0].conditions, parts[0].uniform, owner)

@@ -1,0 +1,90 @@
+"""Shared memory byte by byte: what is left unjudged is named, examples replay, and the look costs little."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from proof_support.maker import traced
+
+from ptxspec.lang.function import KernelFunction
+from ptxspec.proof import prove
+
+CORPUS = Path(__file__).resolve().parent.parent / "proofs"
+
+HEAD = """
+from ptxspec import T
+@T.function
+def kernel(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32"), C: T.Tensor((64,), "int32"), n: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((64,), "float32")
+"""
+
+
+def module(verdict: str) -> ModuleType:
+    """The corpus file of a verdict."""
+    spec = importlib.util.spec_from_file_location(f"shared_bytes_{verdict}", CORPUS / verdict / "shared_bytes.py")
+    assert spec is not None
+    assert spec.loader is not None
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def kernels(verdict: str) -> list[KernelFunction]:
+    """The kernels of a corpus file."""
+    return [k for k in vars(module(verdict)).values() if isinstance(k, KernelFunction)]
+
+
+@pytest.mark.parametrize("kernel", kernels("proved"), ids=lambda k: k.__name__)
+def test_every_byte_is_judged(kernel: KernelFunction) -> None:
+    report = prove(kernel, use_cache=False)
+    assert report.verdict == "proved"
+    assert report.not_judged == ()
+
+
+@pytest.mark.parametrize("kernel", kernels("refuted"), ids=lambda k: k.__name__)
+def test_examples_show_the_same_byte_in_the_simulator(kernel: KernelFunction) -> None:
+    replay = pytest.importorskip("ptxspec.backend.replay").replay
+    report = prove(kernel, use_cache=False)
+    (broken,) = [o for o in report.obligations if o.verdict == "refuted"]
+    assert broken.counterexample is not None
+    assert broken.counterexample.byte is not None
+    found = replay(kernel.kernel(), broken)
+    assert (found.status, found.reason) == ("same", "thread and byte"), found.text()
+
+
+@pytest.mark.parametrize(("body", "reason"), [
+    ("s[C[tid] % 64] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "was not worked out"),
+    ("s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[C[tid] % 64]", "depends on"),
+    ("if n > 100:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "only where `n > 100`"),
+    ("if tid < n:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid + 1 < n and n < 60:\n        "
+     "B[tid] = s[tid + 2]", "only where `tid < n`"),
+])
+def test_what_cannot_be_followed_is_named(body: str, reason: str) -> None:
+    report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
+    left = report.not_judged
+    assert len(left) == 1, report.text()
+    assert reason in left[0]
+    assert left[0].startswith("line ")
+    assert report.to_json()["not_judged"] == list(left)
+    assert f"not judged: {left[0]}" in report.text()
+
+
+def test_a_neighbour_under_its_own_guard_is_followed() -> None:
+    body = "if tid < n:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid > 0 and tid < n:\n        " \
+           "B[tid] = s[tid - 1]"
+    report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
+    assert report.verdict == "proved"
+    assert report.not_judged == ()
+
+
+def test_thousands_of_iterations_are_not_gone_through() -> None:
+    body = "for i in T.serial(1000000):\n        s[(tid + i) % 64] = 1.0\n        T.cuda.cta_sync()\n        " \
+           "B[tid] = s[tid]\n        T.cuda.cta_sync()"
+    report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
+    assert report.verdict == "proved"
+    assert report.ms < 2000
