@@ -101,6 +101,7 @@ class Analysis:
     weight: dict[For, int] = field(default_factory=dict)
     written: frozenset[Buffer] = frozenset()
     forwarded: set[Buffer] = field(default_factory=set)
+    spilled: list[Buffer] = field(default_factory=list)
 
 
 def facts(statement: Statement, memo: dict[int, Facts]) -> Facts:
@@ -203,13 +204,17 @@ def _widen(analysis: Analysis, buffer: Buffer, size: int) -> None:
 
 
 def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[Located, ...]]) -> None:
-    """Loops whose variable decides which register is meant, and those that decide the trip count of such loops."""
+    """Loops whose variable decides which register is meant, and those that decide the trip count of such loops.
+
+    A loop whose bounds only the running kernel knows stays a loop: its registers are chosen at run time.
+    """
+    analysis.unrolled.clear()
     loops: dict[Var, For] = {s.var: s for s in every(kernel.body) if isinstance(s, For)}
     pending: list[For] = [s for s in loops.values() if s.unroll]
     for statement in every(kernel.body):
         for where in located.get(id(statement), ()):
             for variable in free(where.slot) | free(where.slot_byte):
-                if variable in loops:
+                if variable in loops and _countable(loops[variable], loops):
                     pending.append(loops[variable])
     while pending:
         loop = pending.pop()
@@ -218,6 +223,12 @@ def mark_unrolled(kernel: Kernel, analysis: Analysis, located: dict[int, tuple[L
         analysis.unrolled.add(loop)
         for bound in (loop.start, loop.stop, loop.step):
             pending.extend(loops[v] for v in free(bound) if v in loops)
+
+
+def _countable(loop: For, loops: dict[Var, For]) -> bool:
+    """True where the values of ``loop`` are known once those of the loops around it are."""
+    return all(v in loops and _countable(loops[v], loops)
+               for bound in (loop.start, loop.stop, loop.step) for v in free(bound))
 
 
 __all__ = ["Analysis", "Facts", "alignments", "bound", "every", "facts", "mark_copies", "mark_unrolled",

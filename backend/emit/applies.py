@@ -15,6 +15,7 @@ from ptxspec.scalar.expr import BITS, BOOL, INDEX, Const, Expr, Op, Poly, Var
 
 from .addresses import Addresses
 from .analysis import bound
+from .chosen import Chosen
 from .context import Context
 from .elements import Elements
 from .folding import folded, recombined
@@ -46,16 +47,29 @@ class Placement:
         return Placement(view, None, located, (), _WORD, 1, indices)
 
 
+@dataclass(frozen=True, slots=True)
+class _Return:
+    """A stand-in that the instruction writes: what it stands for, and ``memory`` where that lies in local memory."""
+
+    register: Register
+    buffer: Buffer
+    runtime: Poly
+    byte: int
+    bits: int
+    memory: Split | None = None
+
+
 class Applies:
     """Writes :class:`Apply` statements."""
 
     def __init__(self, context: Context, scalars: Scalars, addresses: Addresses, slots: Slots,
-                 elements: Elements) -> None:
+                 elements: Elements, chosen: Chosen) -> None:
         self.context = context
         self.scalars = scalars
         self.addresses = addresses
         self.slots = slots
         self.elements = elements
+        self.chosen = chosen
 
     def write(self, apply: Apply, placements: dict[int, Placement]) -> None:
         """All instructions of ``apply``; ``placements`` by operand position."""
@@ -77,15 +91,15 @@ class Applies:
         names = [r.uid for r in repeats]
         for position in product(*map(range, apply.repeat)):
             env.update(zip(names, position))
-            after: list[tuple[Register, Buffer, int, int]] = []
+            after: list[_Return] = []
             operands = [fixed[k] if k in fixed else self._place(placements[k], env, after)
                         for k in range(len(use.operands))]
             if held and not after:
                 self.slots.pending.hold(apply, operands, each)
                 continue
             context.form(use.mnemonic, use.slots, operands, guard)
-            for whole, buffer, byte, bits in after:
-                self._give_back(whole, buffer, byte, bits, guard)
+            for back in after:
+                self._give_back(back, guard)
 
     def _loaded(self, apply: Apply, placements: dict[int, Placement]) -> int:
         """32-bit registers that all repeats together write."""
@@ -146,8 +160,7 @@ class Applies:
                                      f"{scalar.dtype}", Note("help", "cast it to a type of that width"))
         return self.scalars.slot_bits(scalar, use.bits or BITS[scalar.dtype], slot_class(use.bits))
 
-    def _place(self, placement: Placement, env: dict[int, int],
-               after: list[tuple[Register, Buffer, int, int]]) -> Operand:
+    def _place(self, placement: Placement, env: dict[int, int], after: list[_Return]) -> Operand:
         view, split, word = placement.view, placement.split, placement.word
         assert split is not None
         assert placement.use is not None
@@ -163,23 +176,18 @@ class Applies:
             registers.append(self._register(placement, runtime, byte, bits, after))
         return registers[0] if placement.words == 1 else Vector(tuple(registers))
 
-    def _register(self, placement: Placement, runtime: Poly, byte: int, bits: int,
-                  after: list[tuple[Register, Buffer, int, int]]) -> Register:
+    def _register(self, placement: Placement, runtime: Poly, byte: int, bits: int, after: list[_Return]) -> Register:
         """One register of a ``local`` operand: its slot, or a stand-in that is filled before and spread after."""
         assert placement.use is not None
         view, role = placement.view, placement.use.role
         buffer = view.buffer
-        if not self.elements.in_registers(view):
-            if buffer.scope != "local":
-                raise self.context.error("E112", f"`{buffer.name}` is {buffer.scope} memory, but this operand is "
-                                         "registers", Note("help", "load it into a register tensor first"))
-            raise self.context.error(
-                "E113", f"`{buffer.name}` is used both as addressable local memory and as registers of an instruction",
-                Note("help", "use two tensors and copy between them with ld.local and st.local"))
-        if not runtime.is_const:
-            raise self.context.error(
-                "E101", f"which register of `{buffer.name}` is meant is known only at run time: offset {runtime!r}",
-                Note("help", "index register tensors with constants or with loops of constant bounds"))
+        stays = self.elements.in_registers(view)
+        if buffer.scope != "local":
+            raise self.context.error("E112", f"`{buffer.name}` is {buffer.scope} memory, but this operand is "
+                                     "registers", Note("help", "load it into a register tensor first"))
+        if not (stays and runtime.is_const):
+            return self._elsewhere(_Return(self.context.registers.fresh(slot_class(bits)), buffer, runtime, byte, bits,
+                                           None if stays else placement.split), role, after)
         parts = self.slots.span(buffer, byte, bits)
         if len(parts) == 1:
             return parts[0]
@@ -187,9 +195,26 @@ class Applies:
         if role == "in":
             return self.slots.pack(parts, unit)
         whole = self.slots.pack(parts, unit) if role == "inout" else self.context.registers.fresh(slot_class(bits))
-        after.append((whole, buffer, byte, bits))
+        after.append(_Return(whole, buffer, runtime, byte, bits))
         return whole
 
-    def _give_back(self, whole: Register, buffer: Buffer, byte: int, bits: int, guard: Guard | None) -> None:
+    def _elsewhere(self, copy: _Return, role: str, after: list[_Return]) -> Register:
+        """A stand-in for a register that is chosen at run time, or whose tensor lies in local memory."""
+        if role != "out":
+            source = (self.chosen.read(copy.buffer, copy.runtime, copy.byte, copy.bits) if copy.memory is None else
+                      self.chosen.fetch(copy.buffer, copy.runtime, copy.byte, copy.bits, copy.memory.runtime))
+            if role == "in":
+                return source
+            self.context.instr(f"mov.{source.cls}", (copy.register, source))
+        after.append(copy)
+        return copy.register
+
+    def _give_back(self, back: _Return, guard: Guard | None) -> None:
         """Spread a stand-in over its slots, under the instruction's own guard: what it kept, the slots keep."""
-        self.slots.unpack(whole, self.slots.span(buffer, byte, bits), self.slots.slot_bits[buffer], guard)
+        buffer, byte, bits = back.buffer, back.byte, back.bits
+        if back.memory is not None:
+            self.chosen.put_back(buffer, back.runtime, byte, bits, back.register, back.memory.runtime, guard)
+        elif not back.runtime.is_const:
+            self.chosen.write(buffer, back.runtime, byte, bits, back.register, guard)
+        else:
+            self.slots.unpack(back.register, self.slots.span(buffer, byte, bits), self.slots.slot_bits[buffer], guard)

@@ -40,10 +40,9 @@ class Elements:
             register = self._nonzero(register, "u32")
         self.context.define(load.result, register)
 
-    def load_register(self, load: Load, byte: int, copy: bool) -> None:
-        """``result = registers[...]``: the slot itself where it does not change before the value's last use."""
+    def load_register(self, load: Load, slot: Register, copy: bool) -> None:
+        """``result = registers[...]``: ``slot`` itself where it does not change before the value's last use."""
         context, dtype = self.context, load.view.dtype
-        slot = self.slots.read(load.view.buffer, byte, BITS[dtype])
         if dtype == BOOL:
             value = self._nonzero(slot, "u16")
         elif narrow(dtype):

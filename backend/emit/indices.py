@@ -16,6 +16,7 @@ from .context import Context, integer
 from .division import divide
 from .scalars import Scalars
 from .scopes import Value
+from .types import VALUE_CLASS
 
 S32 = (-(1 << 31), (1 << 31) - 1)
 U32 = (0, (1 << 32) - 1)
@@ -80,21 +81,21 @@ class Indices:
     def _sum32(self, poly: Poly, target: Register) -> None:
         """Sum of products modulo 2**32."""
         context = self.context
-        steps = [(self._low_product(monomial), coefficient, monomial) for monomial, coefficient in poly.terms]
-        steps.sort(key=lambda step: step[1] != 1)   # a plain term first: the others multiply and add onto it
+        # A plain term first: the others multiply and add onto it.
+        steps = sorted(poly.terms, key=lambda step: step[1] != 1)
         total: Value | None = None
-        for position, (value, coefficient, monomial) in enumerate(steps):
+        for position, (monomial, coefficient) in enumerate(steps):
             last = position == len(steps) - 1 and poly.const == 0
+            if total is None and coefficient != 1 and not last:
+                total = self._kept(coefficient, monomial)   # because other sums often start with the same term
+                continue
+            value = self._low_product(monomial)
             result = target if last or total is None else context.registers.fresh("b32")
             if total is None:
                 if coefficient == 1 and not last:
                     total = value
                     continue
-                if last:
-                    self._scale32(value, coefficient, result)
-                else:   # kept, because other sums often start with the same term
-                    total = self._kept(value, coefficient, monomial)
-                    continue
+                self._scale32(value, coefficient, result)
             elif coefficient == 1:
                 context.instr("add.s32", (result, total, value))
             elif coefficient == -1:
@@ -106,10 +107,11 @@ class Indices:
             assert total is not None
             context.instr("add.s32", (target, total, integer(_signed(poly.const, 32))))
 
-    def _kept(self, value: Value, coefficient: int, monomial: Monomial) -> Value:
+    def _kept(self, coefficient: int, monomial: Monomial) -> Value:
         term = Poly(0, ((monomial, coefficient),))
-        return self.context.cached((32, term), term, "b32",
-                                   lambda register: self._scale32(value, coefficient, register), eager=True)
+        # The product is written where the term will stand, so that it dominates it.
+        return self.context.cached((32, term), term, "b32", lambda register: self._scale32(
+            self._low_product(monomial), coefficient, register), eager=True)
 
     def _scale32(self, value: Value, coefficient: int, result: Register) -> None:
         if coefficient == 1:
@@ -208,16 +210,23 @@ class Indices:
 
     def _both_narrow(self, left: Expr, right: Expr) -> Register | None:
         """The product of two signed 32-bit atoms in one widening multiplication; None where an atom is wider."""
-        a, b = self._atom(left), self._atom(right)
-        for value, atom in ((a, left), (b, right)):
-            if not isinstance(value, Register) or value.cls != "b32":
-                return None
-            if not (form(ix.atom(atom))[1] if atom.dtype == INDEX else is_signed(atom.dtype)):
-                return None
-        found = self.context.cached(("mul64", (left, right)), _level_of((left, right)), "b64",
-                                    lambda register: self.context.instr("mul.wide.s32", (register, a, b)), eager=True)
+        if not all(self._narrow(atom) for atom in (left, right)):
+            return None
+
+        def write(register: Register) -> None:   # the factors too, where the product will stand
+            a, b = (self.context.materialise(self._atom(atom), "b32") for atom in (left, right))
+            self.context.instr("mul.wide.s32", (register, a, b))
+        found = self.context.cached(("mul64", (left, right)), _level_of((left, right)), "b64", write, eager=True)
         assert isinstance(found, Register)
         return found
+
+    def _narrow(self, atom: Expr) -> bool:
+        """True for an atom that :meth:`_atom` gives as a signed 32-bit register."""
+        if atom.dtype != INDEX:
+            return VALUE_CLASS[atom.dtype] == "b32" and is_signed(atom.dtype)
+        if isinstance(atom, Op):
+            return self._bits(atom) == 32 and form(ix.atom(atom))[1]
+        return isinstance(atom, Poly) and not atom.is_const and form(atom) == (32, True)
 
     # -- atoms ---------------------------------------------------------------------------------------------------
 

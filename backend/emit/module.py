@@ -27,6 +27,7 @@ from .analysis import (
     weigh,
 )
 from .applies import Placement
+from .chosen import spill
 from .code import Line
 from .context import Context, Resolve, Select
 from .forwarding import forward
@@ -106,9 +107,10 @@ class _Emission:
         analysis.written = written_parameters(kernel)
         self.analysis = analysis
         placements = self._placements()
-        mark_unrolled(kernel, analysis, {
-            key: tuple(p.located for p in places.values() if self._register_tensor(p.view.buffer))
-            for key, places in placements.items()})
+        self._unroll(placements)
+        spill((p for places in placements.values() for p in places.values()), analysis,
+              {loop.var for loop in analysis.unrolled})
+        self._unroll(placements)   # what lies in memory now needs no loop written out
         memo: dict[int, Facts] = {}
         forward(kernel, analysis, {key: places[0].located for key, places in placements.items() if 0 in places}, memo)
         mark_copies(kernel.body, analysis, memo)
@@ -124,6 +126,11 @@ class _Emission:
         self.statements.pending.flush()
         self.context.span = None
         self.context.instr("ret", ())
+
+    def _unroll(self, placements: dict[int, dict[int, Placement]]) -> None:
+        mark_unrolled(self.kernel, self.analysis, {
+            key: tuple(p.located for p in places.values() if self._register_tensor(p.view.buffer))
+            for key, places in placements.items()})
 
     def _register_tensor(self, buffer: Buffer) -> bool:
         return buffer.scope == "local" and buffer not in self.analysis.addressable
@@ -249,6 +256,8 @@ class _Emission:
     def _comments(self, digest: str) -> list[str]:
         comments = [f"kernel {self.kernel.name}, database {digest[:16]}"]
         comments += [f"parameter {k}: {_describe(p)}" for k, p in enumerate(self.params)]
+        comments += [f"{buffer.name} lies in local memory: its elements are chosen at run time"
+                     for buffer in self.analysis.spilled]
         comments += [f"assumes {s.text}" for s in every(self.kernel.body) if isinstance(s, Assume)]
         return [" ".join(line.split()) for line in comments]
 

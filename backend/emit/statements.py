@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ptxspec.diagnostics import Note
-from ptxspec.lang.ir import Apply, Assume, Barrier, Buffer, For, If, Load, Statement, Store
+from ptxspec.lang.ir import Apply, Assume, Barrier, For, If, Load, Statement, Store
 from ptxspec.ptx.operand import Guard, Immediate, Register
-from ptxspec.scalar.expr import Const, Expr, Op, Poly, int_range
+from ptxspec.scalar.expr import BITS, Const, Expr, Op, int_range
 
 from .addresses import Addresses
 from .analysis import Analysis
 from .applies import Applies, Placement
+from .chosen import Chosen
 from .code import Block
 from .context import Context, integer
 from .elements import Elements
@@ -23,7 +24,7 @@ from .scalars import Scalars
 from .scopes import Scope, Value
 from .slots import Slots
 from .statics import free
-from .types import ARITHMETIC, VALUE_CLASS
+from .types import ARITHMETIC, VALUE_CLASS, slot_class
 
 #: More instructions than this in one kernel is taken for a loop unrolled by mistake.
 MOST_INSTRUCTIONS = 200_000
@@ -45,7 +46,8 @@ class Statements:
         self.pending = Pending(context, analysis.written)
         self.slots = Slots(context, analysis.slot_bits, self.pending)
         self.elements = Elements(context, self.scalars, self.addresses, self.slots, analysis)
-        self.applies = Applies(context, self.scalars, self.addresses, self.slots, self.elements)
+        self.chosen = Chosen(context, self.indices, self.slots, self.addresses)
+        self.applies = Applies(context, self.scalars, self.addresses, self.slots, self.elements, self.chosen)
 
     def run(self, statements: Sequence[Statement]) -> None:
         """Emit ``statements`` into the current scope."""
@@ -68,7 +70,8 @@ class Statements:
                 assert isinstance(statement, Assume)
             if context.instructions > MOST_INSTRUCTIONS:
                 raise context.error("E107", f"the kernel unrolls into more than {MOST_INSTRUCTIONS:,} instructions",
-                                    Note("help", "loops that index register tensors are unrolled; shorten them"))
+                                    Note("help", "loops of constant bounds that index register tensors are unrolled; "
+                                         "shorten them"))
 
     # -- elements ------------------------------------------------------------------------------------------------
 
@@ -84,17 +87,17 @@ class Statements:
             else:
                 self.elements.store_memory(statement, runtime, constant, placement.split.runtime)
             return
-        if not runtime.is_const:
-            raise self._runtime_register(statement.view.buffer, runtime)
-        if isinstance(statement, Load):
-            self.elements.load_register(statement, constant, statement in self.analysis.copied)
-        else:
+        buffer, bits = statement.view.buffer, BITS[statement.view.dtype]
+        if isinstance(statement, Store) and not runtime.is_const:
+            value = self.scalars.slot_bits(context.known(statement.value), bits, slot_class(bits))
+            self.chosen.write(buffer, runtime, constant, bits, value)
+        elif isinstance(statement, Store):
             self.elements.store_register(statement, constant)
-
-    def _runtime_register(self, buffer: Buffer, runtime: Poly) -> Exception:
-        return self.context.error(
-            "E101", f"which register of `{buffer.name}` is meant is known only at run time: offset {runtime!r}",
-            Note("help", "index register tensors with constants or with loops of constant bounds"))
+        elif runtime.is_const:
+            slot = self.slots.read(buffer, constant, bits)
+            self.elements.load_register(statement, slot, statement in self.analysis.copied)
+        else:
+            self.elements.load_register(statement, self.chosen.read(buffer, runtime, constant, bits), False)
 
     # -- loops ---------------------------------------------------------------------------------------------------
 
@@ -116,7 +119,6 @@ class Statements:
         elif loop in self.analysis.unrolled:
             raise context.error(
                 "E106", f"loop over `{loop.var.name}` must unroll, but its bounds are known only at run time",
-                Note("cause", "it decides which register is meant, or T.unroll asks for it"),
                 Note("help", "give it constant bounds"))
         self._loop(loop, start, stop, step)
 

@@ -236,13 +236,13 @@ def test_loop_invariant_code_stands_before_the_loop() -> None:
     np.testing.assert_array_equal(result, (np.arange(32)[:, None] + 3) * 9 + np.arange(64)[None, :])
 
 
-def test_register_chosen_at_run_time_is_refused() -> None:
-    t = tid(32)
-    out, r = buffer("O", (32,), align=4), buffer("R", (32,), scope="local")
-    read, x = load(whole(r), t)
+def test_unrolling_needs_constant_bounds() -> None:
+    n = Var("n", "int32", "param", 0, 1000)
+    out, i = buffer("O", (64,), "int32", align=4), Var("i", "int32", "loop", 0, 63)
+    body = loop(i, 0, n, ir.Store(whole(out), (i,), i, SPAN), unroll=True)
     with pytest.raises(EmitError) as caught:
-        emit(kernel([out], [read, store(whole(out), t, x)], block=32, hardware=[t], buffers=[r]))
-    assert caught.value.code == "E101"
+        emit(kernel([out, n], [body]))
+    assert caught.value.code == "E106"
     assert caught.value.diagnostics[0].span == SPAN
 
 
