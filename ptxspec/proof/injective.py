@@ -8,17 +8,20 @@ thread, two different threads never overlap. The rule is proved with Z3 in the t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import gcd
 
 from ptxspec.proof import rowwise, swizzle
+from ptxspec.proof.congruence import residue
 from ptxspec.proof.determine import Fixed
 from ptxspec.proof.tree import Access, Threads
 from ptxspec.proof.twin import Twin
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import substitute
-from ptxspec.scalar.expr import Expr, Monomial, Poly, Var, variables
+from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, variables
 
 Shared = frozenset[tuple[Monomial, int]]
+Values = Mapping[Expr, Expr | int]
 
 
 def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
@@ -30,8 +33,8 @@ def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
         if remainders is None:
             return False
         addresses = remainders
-    same = _common_digits(accesses, addresses, [a.size for a in accesses], twin)
-    if same is not None and determined(same, twin, threads):
+    rows = _digit_rows(accesses, addresses, [a.size for a in accesses], twin)
+    if rows is not None and determined(_common(rows), twin, threads):
         return True
     by_axis = rowwise.axes(accesses, twin)
     if by_axis is None:
@@ -39,14 +42,47 @@ def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
     found: list[Poly] = []
     for values, width in by_axis:
         progressed = [_progressed(v, a, twin) for v, a in zip(values, accesses, strict=True)]
-        found += _common_digits(accesses, progressed, [width] * len(accesses), twin) or []
+        found += _common(_digit_rows(accesses, progressed, [width] * len(accesses), twin) or [])
     return determined(found, twin, threads)
 
 
-def _common_digits(
+def never_meet(one: Access, two: Access, twin: Twin, mine: Values, other: Values) -> bool:
+    """True when some digit of the two addresses surely differs, with variables of each thread as ``mine`` and
+    ``other`` (which are written for the second thread's names) give them."""
+    starts = swizzle.starts((one, two))
+    rows = _digit_rows((one, two), starts, [one.size, two.size], twin) or []
+    return any(differ(ix.index(substitute(a, mine)), ix.index(substitute(twin.rename(b), other))) for a, b in rows)
+
+
+def differ(left: Poly, right: Poly) -> bool:
+    """True when the two are never equal, by what is left of them modulo a common divisor of all remainders taken."""
+    modulus, parts = 0, []
+    for poly, sign in ((left, 1), (right, -1)):
+        parts.append(ix.constant(sign * poly.const))
+        for monomial, coefficient in poly.terms:
+            node = monomial[0]
+            if len(monomial) == 1 and isinstance(node, Op) and node.name == "floormod" and node.dtype == INDEX:
+                inner, by = (ix.index(a) for a in node.args)
+                if by.is_const and by.const > 0:  # x % m is x, up to multiples of m
+                    modulus = gcd(modulus, coefficient * by.const)
+                    parts.append(ix.scale(inner, sign * coefficient))
+                    continue
+            parts.append(Poly(0, ((monomial, sign * coefficient),)))
+    rest = residue(ix.add(*parts), {})
+    modulus = gcd(modulus, rest.modulus)
+    return rest.rest % modulus != 0 if modulus else rest.rest != 0
+
+
+def _common(rows: list[tuple[Poly, ...]]) -> list[Poly]:
+    """The digits that are written the same way in all accesses."""
+    return [r[0] for r in rows if all(d == r[0] for d in r)]
+
+
+def _digit_rows(
     accesses: Sequence[Access], numbers_of: Sequence[Poly], sizes: Sequence[int], twin: Twin
-) -> list[Poly] | None:
-    """The digits that are equal wherever two of the numbers are less than their sizes apart; None if they have none."""
+) -> list[tuple[Poly, ...]] | None:
+    """Digits of all numbers, row by row: those of a row are equal wherever two of the numbers are less than their sizes
+    apart. None if they have none."""
     common: Shared | None = None
     numbers: list[dict[int, Poly]] = []
     for number in numbers_of:
@@ -55,6 +91,23 @@ def _common_digits(
             return None
         common = split[0]
         numbers.append(split[1])
+    constants = [n.const for n in numbers_of]
+    if _apart(accesses, numbers, constants, sizes) is None:
+        # The same again with digits that start at zero: descending indices then line up with ascending ones.
+        for k, digits in enumerate(numbers):
+            for c, digit in digits.items():
+                low = ix.bounds(digit)[0] or 0
+                digits[c] = ix.sub(digit, low)
+                constants[k] += c * low
+        if _apart(accesses, numbers, constants, sizes) is None:
+            return None
+    return [tuple(n.get(c, ix.ZERO) for n in numbers) for c in {c for n in numbers for c in n}]
+
+
+def _apart(
+    accesses: Sequence[Access], numbers: Sequence[dict[int, Poly]], constants: Sequence[int], sizes: Sequence[int]
+) -> int | None:
+    """How far the numbers reach where each coefficient is at least all that lies below it; None where it is not."""
     reach: dict[int, tuple[int, int]] = {}
     coefficients = {c for n in numbers for c in n}
     top = max(coefficients, default=0)
@@ -67,13 +120,12 @@ def _common_digits(
                 low = high = 0  # nothing lies above the highest digit, so its reach does not matter
             old = reach.get(c, (low, high))
             reach[c] = (min(old[0], low), max(old[1], high))
-    constants = [n.const for n in numbers_of]
     below = max(k + size for k, size in zip(constants, sizes, strict=True)) - min(constants)
     for c in sorted(coefficients):
         if c < below:
             return None
         below += c * max(reach[c][1] - reach[c][0], 0)
-    return [numbers[0][c] for c in coefficients if all(n.get(c) == numbers[0].get(c) for n in numbers)]
+    return below
 
 
 def digits_of(address: Poly, twin: Twin) -> tuple[Shared, dict[int, Poly]] | None:

@@ -8,7 +8,7 @@ from ptxspec.lang import ir
 from ptxspec.proof import formula, swizzle
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
-from ptxspec.proof.injective import doubtful_parts, separates
+from ptxspec.proof.injective import Values, doubtful_parts, never_meet, separates
 from ptxspec.proof.intervals import Intervals, Occurrence, Pair, gather
 from ptxspec.proof.tree import Access, Loop, Node, Sync, has_barrier
 from ptxspec.proof.twin import Source, Twin, sources
@@ -122,7 +122,7 @@ def _pair(
     one, two = pair.one.access, pair.two.access
     in_step = pair.one.loops[: pair.depth] if one_block else ()
     twin = Twin(walker.threads, loads, in_step, one_block)
-    if separates((one, two), twin, walker.threads):
+    if separates((one, two), twin, walker.threads) or never_meet(one, two, twin, *_iterations(pair, twin)):
         return []
     first, second = one.words[0], ix.index(twin.rename(two.words[0]))
     more: list[Fact] = [twin.differ(ordered=one is two and pair.after is None)]
@@ -147,14 +147,35 @@ def apart(first: Poly, size: int, second: Poly, other: int) -> Expr:
     return formula.disj([formula.le(ix.add(first, size), second), formula.le(ix.add(second, other), first)])
 
 
+def _iterations(pair: Pair, twin: Twin) -> tuple[Values, Values]:
+    """What the pair says of loop variables: values of the first thread's, and of the second's by its own names."""
+    mine: dict[Expr, Expr | int] = {}
+    other: dict[Expr, Expr | int] = {}
+    for occurrence, values in ((pair.one, mine), (pair.two, other)):
+        for depth, value in occurrence.fixed:
+            var = occurrence.loops[depth].statement.var
+            values[twin.rename(var) if values is other else var] = value
+    if pair.after is not None:
+        again = pair.after.statement
+        if _steps(pair.after, twin):
+            other[twin.rename(again.var)] = ix.add(again.var, again.step)
+    return mine, other
+
+
+def _steps(loop: Loop, twin: Twin) -> bool:
+    """Both threads go through the same values of the loop's variable, and the step does not wrap."""
+    statement = loop.statement
+    fixed = loop.context.exact(statement.step) is not None
+    return fixed and twin.uniform(statement.start) and twin.uniform(statement.step)
+
+
 def _relations(pair: Pair, twin: Twin) -> list[Fact]:
     """Iterations of common loops: one ahead of the other, or fixed to the first or last."""
     facts: list[Fact] = []
     if pair.after is not None:
         again = pair.after.statement
-        fixed = pair.after.context.exact(again.step) is not None
         ahead = formula.eq(ix.index(twin.rename(again.var)), ix.add(again.var, again.step))
-        if fixed and twin.uniform(again.start) and twin.uniform(again.step):
+        if _steps(pair.after, twin):
             facts.append(Fact(f"next iteration of {again.var.name}", "", ahead, again.span, "thread"))
     for occurrence, second in ((pair.one, False), (pair.two, True)):
         for depth, value in sorted(occurrence.fixed):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ptxspec.proof import formula, normalise, witness
 from ptxspec.proof.facts import Context, Fact
-from ptxspec.scalar.expr import BOOL, Expr, Op, Var, variables, walk
+from ptxspec.scalar.expr import BOOL, Expr, Var
 
 if TYPE_CHECKING:
     import z3
@@ -118,7 +118,7 @@ class Session:
             solver.pop()
 
     def _refuted(self, claim: Expr, facts: Sequence[Fact], dropped: Sequence[str]) -> Answer:
-        model = self._minimise(order(claim, facts))
+        model = self._minimise(witness.order(claim, facts))
         problem = witness.replay(model, facts, claim)
         if problem is None:
             return Answer("refuted", model, how="z3")
@@ -195,7 +195,7 @@ class Session:
             if outcome == z3.unknown or (dropped and outcome == z3.sat):
                 return None
             if outcome == z3.sat:
-                return self._values(solver.model(), order(formula.TRUE, facts))
+                return self._values(solver.model(), witness.order(formula.TRUE, facts))
         finally:
             solver.set("rlimit", self.rlimit)
             solver.pop()
@@ -292,7 +292,7 @@ class Session:
 
     def _bounds(self, claim: Expr, facts: Sequence[Fact]) -> list[z3.BoolRef]:
         terms: list[z3.BoolRef] = []
-        for var in order(claim, facts):
+        for var in witness.order(claim, facts):
             if var.dtype == BOOL or var in self.encoder().terms:
                 terms.extend(self.encoder().bounds(var))
         return terms
@@ -369,37 +369,3 @@ def _value(model: z3.ModelRef, term: z3.ExprRef) -> int:
 def _why(reason: str) -> str:
     text = str(reason)
     return "the resource limit was reached" if "rlimit" in text or "canceled" in text or "resource" in text else text
-
-
-_ROLES = {
-    "tid.x": 0,
-    "tid.y": 1,
-    "tid.z": 2,
-    "ctaid.x": 3,
-    "ctaid.y": 4,
-    "ctaid.z": 5,
-    "group": 6,
-    "loop": 7,
-    "repeat": 8,
-    "word": 9,
-    "value": 10,
-    "param": 11,
-    "dim": 12,
-    "stride": 13,
-}
-
-
-def order(claim: Expr, facts: Iterable[Fact]) -> tuple[Var, ...]:
-    """The variables of a query in the order of minimisation: thread, block, loops, words, then runtime values."""
-    found = set(variables(claim))
-    for fact in facts:
-        found.update(variables(fact.condition))
-    return tuple(sorted(found, key=lambda v: (_ROLES.get(v.role.split("@")[0], 20), v.uid)))
-
-
-def has_opaque(expr: Expr) -> bool:
-    """True when ``expr`` compares floats or holds anything else whose value the prover leaves free."""
-    return any(
-        isinstance(n, Op) and n.dtype == BOOL and any(a.dtype.startswith(("float", "bfloat")) for a in n.args)
-        for n in walk(expr)
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ptxspec.proof.facts import Fact
 from ptxspec.scalar.evaluate import Unknown, evaluate
@@ -134,3 +134,29 @@ def _anywhere(var: Var, rng: random.Random) -> int:
 def _inside(var: Var, value: int) -> bool:
     low, high = limits(var)
     return (low is None or value >= low) and (high is None or value <= high)
+
+
+_ROLES = {
+    "tid.x": 0,
+    "tid.y": 1,
+    "tid.z": 2,
+    "ctaid.x": 3,
+    "ctaid.y": 4,
+    "ctaid.z": 5,
+    "group": 6,
+    "loop": 7,
+    "repeat": 8,
+    "word": 9,
+    "value": 10,
+    "param": 11,
+    "dim": 12,
+    "stride": 13,
+}
+
+
+def order(claim: Expr, facts: Iterable[Fact]) -> tuple[Var, ...]:
+    """The variables of a query in the order of minimisation: thread, block, loops, words, then runtime values."""
+    found = set(variables(claim))
+    for fact in facts:
+        found.update(variables(fact.condition))
+    return tuple(sorted(found, key=lambda v: (_ROLES.get(v.role.split("@")[0], 20), v.uid)))

@@ -11,10 +11,11 @@ from ptxspec.diagnostics import KernelError
 from ptxspec.proof.defined import Defined
 from ptxspec.proof.encode import Encoder, Unsupported
 from ptxspec.proof.facts import Context
-from ptxspec.proof.solver import Session, order
+from ptxspec.proof.solver import Session
 from ptxspec.proof.statements import local_drafts
 from ptxspec.proof.threads import concurrent_drafts
 from ptxspec.proof.walk import Walker
+from ptxspec.proof.witness import order
 from ptxspec.scalar.expr import BOOL, Const, Expr
 
 cvc5 = pytest.importorskip("cvc5")

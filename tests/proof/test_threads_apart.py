@@ -16,11 +16,12 @@ from ptxspec.layout import ComposeLayout, S, TileLayout
 from ptxspec.proof import prove
 from ptxspec.proof.determine import Fixed, _whole, digits_of
 from ptxspec.proof.encode import Encoder
+from ptxspec.proof.injective import differ
 from ptxspec.proof.swizzle import before
 from ptxspec.proof.tree import Access, steps
 from ptxspec.proof.walk import Walker
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.evaluate import evaluate
+from ptxspec.scalar.evaluate import evaluate, substitute
 from ptxspec.scalar.expr import INDEX, Expr, Poly, Var
 
 LINE = TileLayout(S[(1,) : (1,)])
@@ -208,6 +209,61 @@ def test_a_remainder_of_a_multiple_fixes_the_remainder(factor: int, modulus: int
     found = Fixed([value], lambda v: v is common)
     assert found.holds(ix.floormod(tid, left))
     assert not found.holds(tid)
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_digits_that_are_said_to_differ_never_are_equal(seed: int) -> None:
+    rng = random.Random(seed)
+    names = [Var(n, "int32", "loop", 0, 15) for n in "ab"]
+
+    def side() -> Poly:
+        parts: list[Poly | int] = [rng.randint(-3, 3)]
+        for _ in range(rng.randint(1, 3)):
+            inner = ix.add(ix.scale(rng.choice(names), rng.choice([1, 1, 2, 3])), rng.randint(0, 5))
+            if rng.random() < 0.7:
+                inner = ix.floormod(inner, rng.choice([2, 3, 4, 6]))
+            parts.append(ix.scale(inner, rng.choice([1, 1, 2, -1])))
+        return ix.add(*parts)
+
+    left = side()
+    right = ix.add(left, rng.choice([1, 2])) if rng.random() < 0.3 else side()
+    if rng.random() < 0.5:  # the next iteration
+        right = ix.index(substitute(left, {names[0]: ix.add(names[0], rng.choice([1, 2]))}))
+    if not differ(left, right):
+        return
+    for point in product(range(16), repeat=2):
+        env: dict[Expr, int] = dict(zip(names, point, strict=True))
+        assert evaluate(left, env) != evaluate(right, env), (left, right)
+
+
+def test_the_rule_of_remainders_that_differ() -> None:
+    """``x % m == y % n`` leaves x and y equal modulo every common divisor of m and n."""
+    for m, n, g in ((2, 2, 2), (4, 6, 2), (12, 8, 4), (3, 9, 3)):
+        x, y = z3.Ints("x y")
+        assert proved((x - y) % g == 0, x % m == y % n)
+    k = Var("k", "int32", "loop", 0, 99)
+    for depth in (2, 3, 4):
+        slot = ix.floormod(k, depth)
+        for ahead in range(1, 2 * depth):
+            later = ix.floormod(ix.add(k, ahead), depth)
+            assert differ(slot, later) == bool(ahead % depth)
+
+
+@pytest.mark.parametrize("depth", [2, 3, 4])
+def test_buffers_in_turn_need_no_solver(depth: int) -> None:
+    @T.function
+    def turn(A: T.Tensor((1000, 64), "float32"), B: T.Tensor((1000, 64), "float32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        tid = T.cuda.thread_idx("x")
+        s = T.alloc_shared((depth, 64), "float32")
+        for k in T.serial(1000):
+            s[k % depth, tid] = A[k, tid]
+            T.cuda.cta_sync()
+            B[k, tid] = s[k % depth, 63 - tid]
+
+    report = prove(turn, use_cache=False)
+    assert report.verdict == "proved", report.text()
+    assert report.statistics["z3"] == 0
 
 
 @pytest.mark.parametrize("count", [8, 32])

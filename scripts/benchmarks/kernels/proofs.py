@@ -47,32 +47,90 @@ def looped(trips: int):
     return loop_copy
 
 
-_APPLIES = """
+def double_buffered(trips: int):
+    """Rows pass through one half of a shared buffer while the other half is read."""
+    @T.function
+    def buffered_copy(
+        A: T.Tensor((trips, 64, 4), "float32", align=16),
+        B: T.Tensor((trips, 64, 4), "float32", align=16),
+    ):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        tid = T.cuda.thread_idx("x")
+        registers = T.alloc_local((4,), "float32", layout="default")
+        shared = T.alloc_shared((2, 64, 4), "float32", align=16)
+        for k in T.serial(0, trips):
+            T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[k, tid, :])
+            T.cuda.tile.apply(T.ptx["st.shared.v4.b32"], shared.sub[k % 2, tid, :], registers)
+            T.cuda.cta_sync()
+            T.cuda.tile.apply(T.ptx["ld.shared.v4.b32"], registers, shared.sub[k % 2, 63 - tid, :])
+            T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[k, tid, :], registers)
+
+    return buffered_copy
+
+
+_HEAD = """
 from ptxspec import T
 
 @T.function
-def many_applies(
+def many(
     A: T.Tensor(({count}, 64, 4), "float32", align=16),
     B: T.Tensor(({count}, 64, 4), "float32", align=16),
+    n: T.int32,
 ):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
     tid = T.cuda.thread_idx("x")
     registers = T.alloc_local((4,), "float32", layout="default")
+    shared = T.alloc_shared((64, 4), "float32", align=16)
+    shared[tid, 0] = 0.0
+    T.cuda.cta_sync()
 """
 
+_ROWS = """
+    T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[{k}, tid, :])
+    T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[{k}, tid, :], registers)
+"""
 
-def applies(count: int, folder: Path):
-    """``count`` loads and as many stores, each an apply written out (so the kernel comes from a file in ``folder``)."""
-    path = folder / f"applies_{count}.py"
+_EXCHANGES = """
+    T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[{k}, tid, :])
+    T.cuda.tile.apply(T.ptx["st.shared.v4.b32"], shared.sub[tid, :], registers)
+    T.cuda.cta_sync()
+    T.cuda.tile.apply(T.ptx["ld.shared.v4.b32"], registers, shared.sub[63 - tid, :])
+    T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[{k}, tid, :], registers)
+    T.cuda.cta_sync()
+"""
+
+_SCALARS = """
+    if tid < n - {k}:
+        B[{k}, (tid * 5 + {k}) % 64, 1] = A[{k}, tid ^ 1, 0]
+"""
+
+_FAMILIES = {"rows": _ROWS, "exchanges": _EXCHANGES, "scalars": _SCALARS}
+
+
+def applies(count: int, folder: Path, family: str = "rows"):
+    """``count`` times the statements of a family, each written out (so the kernel comes from a file in ``folder``)."""
+    path = folder / f"{family}_{count}.py"
     if not path.exists():
-        lines = [_APPLIES.format(count=count)]
-        for k in range(count):
-            lines.append(f'    T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[{k}, tid, :])\n')
-            lines.append(f'    T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[{k}, tid, :], registers)\n')
-        path.write_text("".join(lines))
+        path.write_text(_HEAD.format(count=count) + "".join(_FAMILIES[family].format(k=k) for k in range(count)))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.many_applies
+    return module.many
+
+
+def repeated(repeats: int):
+    """One load and one store of ``repeats`` vectors each: the instruction is repeated, the apply is not."""
+    @T.function
+    def repeat_copy(
+        A: T.Tensor((64, repeats, 4), "float32", align=16),
+        B: T.Tensor((64, repeats, 4), "float32", align=16),
+    ):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        tid = T.cuda.thread_idx("x")
+        registers = T.alloc_local((repeats, 4), "float32", layout="default")
+        T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], registers, A.sub[tid, :, :])
+        T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[tid, :, :], registers)
+
+    return repeat_copy
