@@ -86,7 +86,17 @@ def _whole(verdict: FormVerdict) -> str:
     diagnostic = verdict.diagnostic
     assert diagnostic is not None
     tail = "" if verdict.ptxas.value == "reject" else f"\n  = fact: the assembler {_does(verdict)}"
-    return diagnostic.render() + tail
+    return diagnostic.render() + tail + "".join(f"\n  = help: {text}" for text in _slips(verdict.opcode))
+
+
+def _slips(given: str) -> Iterator[str]:
+    """What was probably meant, where more or less than an opcode was given."""
+    words = given.split()
+    opcode = next((w for w in words if not w.startswith("@")), "").rstrip(";,")
+    if opcode and opcode != given:
+        yield f"an opcode is the first word of an instruction, without operands: `{opcode}`; ptxspec lint judges lines"
+    if opcode != opcode.lower():
+        yield f"PTX is written in lower case: `{opcode.lower()}`"
 
 
 def _conflict(opcode: str, sm: str, ptx: str | None) -> str:

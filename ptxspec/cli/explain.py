@@ -8,18 +8,19 @@ from typing import Annotated
 
 import typer
 
-from ptxspec.cli.common import FINE, finish, put, usage
+from ptxspec.cli.common import FINE, Json, finish, line, put, usage
 
 
 def command(
     code: Annotated[str | None, typer.Argument(metavar="CODE", help="A code, such as P102; none: list all.")] = None,
     plain: Annotated[bool, typer.Option("--plain", help="Print the text as it is written.")] = False,
+    json: Json = False,
 ) -> None:
     """Explain a diagnostic code."""
     known = codes()
     if code is None:
         for each in known:
-            put(f"{each}  {title(each)}")
+            put(line({"code": each, "title": title(each)}) if json else f"{each}  {title(each)}")
         finish(FINE)
     name = code.strip("[]").upper()
     if name not in known:
@@ -27,7 +28,9 @@ def command(
         raise usage("U140", f"there is no explanation of `{code}`",
                     f"close: {' '.join(near[:12])}" if near else "ptxspec explain lists all codes")
     text = read(name)
-    if plain or not sys.stdout.isatty():
+    if json:
+        put(line({"code": name, "title": title(name), "text": text}))
+    elif plain or not sys.stdout.isatty():
         put(text.rstrip("\n"))
     else:
         from rich.console import Console

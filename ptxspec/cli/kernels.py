@@ -26,6 +26,8 @@ def kernels(place: str, *, one: bool = False) -> list[KernelFunction]:
     """
     file, _, wanted = place.rpartition(":") if place.rpartition(":")[0].endswith(".py") else (place, "", "")
     path = Path(file)
+    if path.is_dir():
+        raise usage("U120", f"{file} is a directory", "name its files: write DIR/*.py, or FILE.py:KERNEL")
     if not path.is_file():
         raise usage("U120", f"no such file: {file}", "write FILE.py or FILE.py:KERNEL")
     found = list(_of(load(path)))

@@ -13,26 +13,38 @@ if TYPE_CHECKING:
 
 
 def command(
-    place: Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]")],
+    places: Annotated[list[str], typer.Argument(metavar="FILE.py[:KERNEL]...")],
     sm: Annotated[str, typer.Option("--sm", metavar="SM", help="Target, such as sm_90.")] = "sm_90",
     json: Json = False,
     html: Annotated[str | None, typer.Option("--html", metavar="OUT", help="Also write a page, or, "
                                                     "where OUT is a folder or ends in /, one page per kernel.")] = None,
     replay: Annotated[bool, typer.Option("--replay", help="Run each counterexample in the simulator.")] = False,
 ) -> None:
-    """Prove kernels. Exit status 1 when an obligation is refuted, 3 when one is unknown or vacuous.
+    """Prove kernels. Exit status 1 when an obligation is refuted or a kernel cannot be read, 3 when an obligation is
+    unknown or vacuous.
 
     --replay runs each counterexample in the simulator and puts the fault beside it; the status is 3 where they differ.
     """
     from ptxspec.backend.merging import merged
     from ptxspec.cli import report as render
     from ptxspec.cli.kernels import kernels
+    from ptxspec.diagnostics import KernelError
+    from ptxspec.forms.target import machine
     from ptxspec.proof import prove
+    sm = machine(sm).name
     worst = FINE
     reports = []
     replays: list[list[Replay]] = []
-    for kernel in kernels(place):
-        report = prove(kernel, sm=sm)
+    for kernel in [k for place in places for k in kernels(place)]:
+        try:
+            report = prove(kernel, sm=sm)
+        except KernelError as error:   # the others may be sound
+            if json:
+                put(line({"kernel": kernel.__name__, "verdict": "unreadable", "sm": sm,
+                          "diagnostics": [d.to_json() for d in error.diagnostics]}))
+            typer.echo(str(error), err=True)
+            worst = VIOLATED
+            continue
         if report.verdict == "proved":   # how wide its element accesses then are
             report = merged(kernel.kernel(), sm).reported(report)
         reports.append((kernel, report))

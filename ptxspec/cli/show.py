@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ptxspec.cli.common import FINE, VIOLATED, Json, Ptx, Sm, finish, line, put, put_all
+from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, Ptx, Sm, finish, line, put, put_all
 
 if TYPE_CHECKING:
     from ptxspec.forms.table import Table
@@ -32,7 +32,7 @@ def command(
     verdict = check(what, sm=sm, ptx=ptx)
     if not verdict.legal:
         put(line(verdict.to_json()) if json else verdict.diagnostic.render() if verdict.diagnostic else "not legal")
-        finish(VIOLATED)
+        finish(UNKNOWN if verdict.code == "F002" else VIOLATED)
     found = uses(what)
     if json:
         put_all(line(_use_json(u)) for u in found)

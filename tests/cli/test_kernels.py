@@ -132,3 +132,60 @@ def test_wrong_kernel_language_is_told_on_the_users_line(cli: Cli, tmp_path: Pat
     assert result.status == 1
     assert "error[K217]" in result.err
     assert f"{file}:5" in result.err
+
+
+def test_several_files_and_one_that_cannot_be_read(cli: Cli, kernels: str, tmp_path: Path) -> None:
+    """A kernel that cannot be read does not hide the verdicts of the others."""
+    file = tmp_path / "user.py"
+    file.write_text("from ptxspec import T\n\n@T.function\ndef k(A: T.Tensor((4,), 'float32')):\n    A[0] = unknown\n")
+    result = cli("prove", str(file), f"{kernels}:cta_copy", "--json")
+    assert result.status == 1
+    first, second = (json.loads(line) for line in result.out.splitlines())
+    assert (first["kernel"], first["verdict"]) == ("k", "unreadable")
+    assert first["diagnostics"][0]["code"] == "K204"
+    assert "__name__" not in result.err
+    assert (second["kernel"], second["verdict"]) == ("cta_copy", "proved")
+
+
+def test_targets_are_known_ones(cli: Cli, kernels: str) -> None:
+    assert "error[U101]" in cli("prove", kernels, "--sm", "sm_1000").err
+    assert json.loads(cli("prove", f"{kernels}:cta_copy", "--sm", "100", "--json").out)["sm"] == "sm_100"
+
+
+def test_emit_as_json(cli: Cli, kernels: str, broken: str) -> None:
+    row = json.loads(cli("emit", f"{kernels}:cta_copy", "--json").out)
+    assert (row["kernel"], row["verdict"], row["target"]) == ("cta_copy", "proved", "sm_90")
+    assert [p["name"] for p in row["parameters"]] == ["A", "B"]
+    assert row["ptx"] == cli("emit", f"{kernels}:cta_copy").out
+    refuted = cli("emit", broken, "--json")
+    assert refuted.status == 1
+    assert json.loads(refuted.out)["diagnostics"][0]["code"] == "P103"
+
+
+@pytest.mark.parametrize(("name", "data", "code"), [
+    ("directory", None, "U120"), ("missing.py", b"", "U120"), ("nul.py", b"\xff\xfe\x00", "U123"),
+    ("latin.py", b"x = '\xe9'\n", "U123"), ("empty.py", b"", "U121"), ("text.txt", b"hello", "U120"),
+])
+def test_what_is_no_python_file(cli: Cli, tmp_path: Path, name: str, data: bytes | None, code: str) -> None:
+    file = tmp_path / name
+    if data is None:
+        file.mkdir()
+    elif name != "missing.py":
+        file.write_bytes(data)
+    result = cli("prove", str(file), "--json")
+    assert result.status == 2
+    assert f"error[{code}]" in result.err
+    assert json.loads(result.out)["diagnostic"]["code"] == code
+
+
+@pytest.mark.parametrize(("head", "tail"), [(b"\xef\xbb\xbf", b""), (b"# -*- coding: latin-1 -*-\n", b"  # \xe9\n")])
+def test_encodings_and_line_ends(cli: Cli, tmp_path: Path, head: bytes, tail: bytes) -> None:
+    """A byte order mark, Latin-1 and Windows line ends: the message still shows the right characters."""
+    text = (b"from ptxspec import T\n@T.function\ndef k(A: T.Tensor((64,), 'int32')):\n"
+            b"    T.device_entry(launch=T.cuda.LaunchConfig(block=64))\n    A[T.cuda.thread_idx() + 1] = 3")
+    file = tmp_path / "user.py"
+    file.write_bytes((head + text + tail).replace(b"\n", b"\r\n"))
+    result = cli("prove", str(file))
+    assert result.status == 1
+    assert "^" * len("A[T.cuda.thread_idx() + 1]") in result.out
+    assert "\r" not in result.out

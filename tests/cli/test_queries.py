@@ -114,7 +114,7 @@ def test_forms_with_slots(cli: Cli) -> None:
 
 def test_forms_without_any(cli: Cli) -> None:
     assert cli("forms", "ld", "space=shared", "vec=v8", "type=b32").status == 1
-    assert cli("forms", "frobnicate").status == 1
+    assert cli("forms", "frobnicate").status == 3
 
 
 def test_show_mnemonic_and_opcode(cli: Cli) -> None:
@@ -196,3 +196,45 @@ def test_version_and_help(cli: Cli) -> None:
     for name in ("check", "forms", "show", "select", "lint", "prove", "emit", "layout", "explain", "certify",
                  "generate", "export", "doctor"):
         assert name in text
+
+
+def test_an_instruction_where_an_opcode_is_wanted(cli: Cli) -> None:
+    for given in ("ld.global.b32;", "@%p1 ld.global.b32 %r1, [%rd1];"):
+        result = cli("check", given)
+        assert result.status == 1
+        assert "without operands: `ld.global.b32`" in result.out
+    assert "lower case: `ld.global.b32`" in cli("check", "LD.global.B32").out
+
+
+def test_an_unknown_mnemonic_is_unknown_everywhere(cli: Cli) -> None:
+    for words in (("check", "foo.b32"), ("forms", "foo"), ("show", "foo"), ("show", "foo.b32")):
+        assert cli(*words).status == 3, words
+
+
+def test_what_ends_a_command_is_json_too(cli: Cli) -> None:
+    for words, code in ((("check", "--json"), "U001"), (("check", "x", "--sm", "q", "--json"), "U101"),
+                        (("forms", "foo", "--json"), "F002"), (("lint", "missing.ptx", "--json"), "U130"),
+                        (("layout", "show", "S[", "--json"), "U150")):
+        result = cli(*words)
+        assert json.loads(result.out)["diagnostic"]["code"] == code
+        assert f"error[{code}]" in result.err
+    assert json.loads(cli("explain", "P103", "--json").out)["title"]
+
+
+def test_no_command_is_help(cli: Cli) -> None:
+    for words in ((), ("layout",)):
+        result = cli(*words)
+        assert result.status == 2
+        assert result.err.startswith("Usage:")
+
+
+def test_a_pipe_that_is_closed_says_nothing_of_the_rest() -> None:
+    """As for any program that writes into one: the status is that of SIGPIPE, and nothing is complained of."""
+    command = [sys.executable, "-m", "ptxspec.cli", "forms", "ld"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141

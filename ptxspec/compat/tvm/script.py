@@ -1,5 +1,5 @@
 """``from ptxspec.compat.tvm.script import tirx as T``: the kernel language."""
 
-from ptxspec.lang import t as tirx
+from ptxspec import t as tirx
 
 __all__ = ["tirx"]

@@ -59,7 +59,8 @@ class Frame:
                    span,
                    note=f"`{name}` was bound here", where=self.gone[name],
                    help="bind it before, or keep the value in a T.alloc_local tensor")
-        known = [n for b in self.blocks for n in b.names] + list(self.outer) + list(self.module)
+        known = [n for n in [*(n for b in self.blocks for n in b.names), *self.outer, *self.module]
+                 if not n.startswith("__")]
         refuse("K204", f"`{name}` is not defined", span, help=nearest(name, known))
 
     def bind(self, name: str, value: object, span: Span) -> None:
