@@ -7,7 +7,7 @@ mkdir -p "$results"
 
 part_conformance() { timeout 240 scripts/conformance --jobs 15 --out "$results/certification" | tail -40; }
 part_tests() {
-    timeout 400 "$PTXSPEC_PYTHON" -P -m pytest tests/gpu -m gpu -q -rs -p no:cacheprovider --tb=short \
+    timeout 400 "$PTXSPEC_PYTHON" -P -m pytest tests/gpu tests/device/test_gpu.py tests/docs/test_getting_started.py -m gpu -q -rs -p no:cacheprovider --tb=short \
         --deselect tests/gpu/test_gpu_conformance.py::test_a_spread_sample_agrees_with_the_hardware
 }
 part_quick() { timeout 240 scripts/bench gpu --quick; }
