@@ -23,7 +23,8 @@ def command(
     why: Annotated[bool | None, typer.Option("--why/--no-why", help="Also the smallest conflict of words and rules, by "
                                              "the solver; the default for one opcode.")] = None,
 ) -> None:
-    """Judge opcodes for a target. Exit status 1 when one is not legal, 3 when a mnemonic is not in the database.
+    """Judge opcodes for a target. Exit status 1 when one is not legal, 3 when the database cannot say: it does not
+    have the mnemonic, or not all of its forms.
 
     A list read from standard input gets one line each, with the reason in a few words (and with --json without
     the nearest legal forms); name the opcode to see all of it.
@@ -37,7 +38,7 @@ def command(
     alone = why if why is not None else len(opcodes) == 1
     for verdict in check_many(_lines(opcodes), sm=sm, ptx=ptx, toolkit=toolkit):
         if not verdict.legal and worst != VIOLATED:
-            worst = UNKNOWN if verdict.code == "F002" else VIOLATED
+            worst = UNKNOWN if verdict.ptxas.value == "unknown" else VIOLATED
         if json:
             put(line(verdict.to_json()))
         elif verdict.legal:
@@ -85,7 +86,7 @@ def _legal(verdict: FormVerdict) -> str:
 def _whole(verdict: FormVerdict) -> str:
     diagnostic = verdict.diagnostic
     assert diagnostic is not None
-    tail = "" if verdict.ptxas.value == "reject" else f"\n  = fact: the assembler {_does(verdict)}"
+    tail = "" if verdict.ptxas.value in ("reject", "unknown") else f"\n  = fact: the assembler {_does(verdict)}"
     return diagnostic.render() + tail + "".join(f"\n  = help: {text}" for text in _slips(verdict.opcode))
 
 
@@ -95,8 +96,9 @@ def _slips(given: str) -> Iterator[str]:
     opcode = next((w for w in words if not w.startswith("@")), "").rstrip(";,")
     if opcode and opcode != given:
         yield f"an opcode is the first word of an instruction, without operands: `{opcode}`; ptxspec lint judges lines"
-    if opcode != opcode.lower():
-        yield f"PTX is written in lower case: `{opcode.lower()}`"
+    if opcode.partition(".")[0].isupper():
+        lower = opcode.lower().replace("l1::", "L1::").replace("l2::", "L2::")
+        yield f"PTX is written in lower case: `{lower}`"
 
 
 def _conflict(opcode: str, sm: str, ptx: str | None) -> str:

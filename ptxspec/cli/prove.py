@@ -46,7 +46,7 @@ def command(
             worst = VIOLATED
             continue
         if report.verdict == "proved":   # how wide its element accesses then are
-            report = merged(kernel.kernel(), sm).reported(report)
+            report = merged(kernel.kernel_for(sm), sm).reported(report)
         reports.append((kernel, report))
         if json:
             put(line(report.to_json()))

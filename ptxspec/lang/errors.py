@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import traceback
 from difflib import get_close_matches
+from pathlib import Path
 from typing import NoReturn
 
 from ptxspec.diagnostics import Diagnostic, KernelError, Note, PtxspecError, Span
+
+_HOME = Path(__file__).resolve().parents[1]
 
 
 def refuse(code: str, message: str, span: Span | None = None, *, help: str = "", note: str = "",
@@ -25,6 +29,16 @@ def placed(error: PtxspecError, span: Span) -> PtxspecError:
         return error
     return type(error)(*(d if d.span is not None else Diagnostic(d.code, d.message, span, d.severity, d.notes)
                          for d in error.diagnostics))
+
+
+def raised_at(error: BaseException) -> Span | None:
+    """Where outside of ptxspec ``error`` was raised; None where that is ptxspec itself."""
+    found = None
+    for frame in traceback.extract_tb(error.__traceback__):
+        own = Path(frame.filename).is_relative_to(_HOME)
+        found = None if own or frame.lineno is None else \
+            Span(frame.filename, frame.lineno, (frame.colno or 0) + 1, (frame.end_colno or 0) + 1)
+    return found
 
 
 def own_name(module: str) -> str:

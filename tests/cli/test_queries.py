@@ -203,7 +203,8 @@ def test_an_instruction_where_an_opcode_is_wanted(cli: Cli) -> None:
         result = cli("check", given)
         assert result.status == 1
         assert "without operands: `ld.global.b32`" in result.out
-    assert "lower case: `ld.global.b32`" in cli("check", "LD.global.B32").out
+    assert "lower case: `ld.global.L1::no_allocate.b32`" in cli("check", "LD.GLOBAL.L1::NO_ALLOCATE.B32").out
+    assert "lower case" not in cli("check", "ld.shared.L1::evict_last.b32").out
 
 
 def test_an_unknown_mnemonic_is_unknown_everywhere(cli: Cli) -> None:

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
-from ptxspec.lang.errors import refuse, said
+from ptxspec.lang.errors import raised_at, refuse, said
 from ptxspec.lang.reader.frame import Frame
 from ptxspec.lang.shapes import to_typed
 from ptxspec.lang.tensor import ElementRef, TensorView, whole
@@ -70,6 +70,13 @@ class ReaderBase:
         """Refuse at ``node``."""
         refuse(code, message, self.span(node), help=help, note=note)
 
+    def raised(self, error: Exception, node: ast.AST, what: str) -> NoReturn:
+        """Refuse ``what``, the user's own code, for what it raised (K208)."""
+        at = raised_at(error)
+        text = str(error)
+        refuse("K208", f"{what} raised {type(error).__name__}{': ' + text if text else ''}", self.span(node),
+               note="raised here" if at else "", where=at)
+
     def eval(self, node: ast.expr) -> object:
         """The value of an expression; elements are read, dimensions become kernel values."""
         raise NotImplementedError
@@ -122,7 +129,10 @@ class ReaderBase:
             return typed.truth(value, self.span(node))
         if isinstance(value, TensorView):
             self.scalar(value, node, "a condition")
-        return bool(value)
+        try:
+            return bool(value)
+        except Exception as error:
+            self.raised(error, node, f"the truth of an object of type {type(value).__name__}")
 
     def hidden_cell(self, dtype: str, node: ast.AST) -> TensorView:
         """One register of the reader's own."""

@@ -134,10 +134,10 @@ class Calls(Expressions):
         except TypeError as error:
             wrong = _misfit(function, args, kwargs)
             if not wrong:
-                self.refuse("K208", f"`{name}(...)` raised TypeError: {error}", node)
+                self.raised(error, node, f"`{name}(...)`")
             self.refuse("K207", f"`{name}` is called wrongly: {wrong}", node, help=_usage(function, name))
         except Exception as error:
-            self.refuse("K208", f"`{name}(...)` raised {type(error).__name__}: {error}", node)
+            self.raised(error, node, f"`{name}(...)`")
 
     # --- the user's functions
 
@@ -281,8 +281,8 @@ def _a(value: object) -> str:
 
 
 def _name(function: object) -> str:
-    return str(getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)) \
-        .replace("<locals>.", "")
+    known = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or repr(function)
+    return str(known).rpartition("<locals>.")[2]
 
 
 def _speaks_t(function: FunctionType) -> bool:

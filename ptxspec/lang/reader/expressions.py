@@ -72,7 +72,7 @@ class Expressions(ReaderBase):
         except RecursionError:
             self.refuse("K209", f"{what} recurses without end", node)
         except Exception as error:
-            self.refuse("K208", f"{what} raised {type(error).__name__}: {error}", node)
+            self.raised(error, node, what)
 
     # --- leaves and containers
 
@@ -285,7 +285,7 @@ class Expressions(ReaderBase):
         except PtxspecError as error:
             raise placed(error, self.span(node)) from error
         except Exception as error:
-            self.refuse("K208", f"reading `{name}` raised {type(error).__name__}: {error}", node)
+            self.raised(error, node, f"reading `{name}`")
 
     def e_slice(self, node: ast.Slice) -> object:
         lower, upper, step = (None if n is None else self.eval(n) for n in (node.lower, node.upper, node.step))
