@@ -37,7 +37,7 @@ class Addresses:
             start = Symbol(symbol.name, symbol.space, 0, symbol.kind, symbol.type)
             if runtime.is_const:
                 return Address(start, constant)
-            base = self._window(buffer, start, runtime)
+            base = self._window(buffer, start, runtime, fixed)
         if not S32[0] <= constant <= S32[1]:
             base = self._far(base, buffer, runtime, constant)
             constant = 0
@@ -87,9 +87,17 @@ class Addresses:
         return (Poly(0, tuple(t for level, t in by_term if level < most)),
                 Poly(0, tuple(t for level, t in by_term if level == most)))
 
-    def _window(self, buffer: Buffer, symbol: Symbol, runtime: Poly) -> Register:
+    def _window(self, buffer: Buffer, symbol: Symbol, runtime: Poly, fixed: Poly | None = None) -> Register:
         """Shared and local memory: 32-bit addresses (both windows are smaller than 4 GiB)."""
         context = self.context
+        if fixed is not None and not fixed.is_const and set(fixed.terms) < set(runtime.terms):
+            rest = ix.sub(runtime, fixed)
+
+            def onto(register: Register) -> None:
+                self.indices.plus32(self._window(buffer, symbol, fixed), rest, register)
+            moved = context.cached(("address", buffer, runtime), runtime, "b32", onto, eager=True)
+            assert isinstance(moved, Register)
+            return moved
 
         def start(register: Register) -> None:
             context.instr("mov.u32", (register, symbol))

@@ -20,6 +20,7 @@ from .types import VALUE_CLASS
 
 S32 = (-(1 << 31), (1 << 31) - 1)
 U32 = (0, (1 << 32) - 1)
+_COMMUTES = ("min", "max", "and", "or", "xor")
 
 
 def fits(expr: Expr, limits: tuple[int, int]) -> bool:
@@ -107,6 +108,15 @@ class Indices:
             assert total is not None
             context.instr("add.s32", (target, total, integer(_signed(poly.const, 32))))
 
+    def plus32(self, base: Register, poly: Poly, target: Register) -> None:
+        """``base + poly`` modulo 2**32."""
+        if len(poly.terms) == 1 and poly.const == 0 and poly.terms[0][1] not in (1, -1):
+            (monomial, coefficient), = poly.terms
+            factor = integer(_signed(coefficient, 32))
+            self.context.instr("mad.lo.s32", (target, self._low_product(monomial), factor, base))
+        else:
+            self.context.instr("add.s32", (target, base, self.low(poly)))
+
     def _kept(self, coefficient: int, monomial: Monomial) -> Value:
         term = Poly(0, ((monomial, coefficient),))
         # The product is written where the term will stand, so that it dominates it.
@@ -160,15 +170,21 @@ class Indices:
         context = self.context
         bits, signed = form(part)
         if bits == 32 and (signed or factor >= 0) and S32[0] <= factor <= S32[1]:
-            value = context.materialise(self.low(part), "b32")
             kind = "s32" if signed else "u32"
             if factor == 1:
-                wide = self._extend(value, signed, part)
-                self._plus(total, wide, result)
-            elif total is None:
-                context.instr(f"mul.wide.{kind}", (result, value, integer(factor)))
-            else:
-                context.instr(f"mad.wide.{kind}", (result, value, integer(factor), total))
+                self._plus(total, self._extend(context.materialise(self.low(part), "b32"), signed, part), result)
+                return
+
+            def write(register: Register) -> None:
+                value = context.materialise(self.low(part), "b32")
+                context.instr(f"mul.wide.{kind}", (register, value, integer(factor)))
+            if total is None:
+                write(result)
+                return
+            # A product and a sum: arrays of one shape share the product, and assemblers make one IMAD.WIDE of the two,
+            # where they take a mad.wide apart into high and low half.
+            product = context.cached(("wide", kind, part, factor), part, "b64", write, eager=True)
+            context.instr("add.s64", (result, total, product))
             return
         value64 = self._product64(part)
         if factor == 1:
@@ -252,6 +268,10 @@ class Indices:
             return self.exact(atom, form(atom)[0])
         assert isinstance(atom, Op)
         bits = self._bits(atom)
+        if atom.name in _COMMUTES:
+            turned = self.context.scope.find((bits, Op(atom.name, atom.args[::-1], INDEX)))
+            if turned is not None:
+                return turned
         return self.context.cached((bits, atom), atom, f"b{bits}",
                                    lambda register: self._operation(atom, bits, register))
 

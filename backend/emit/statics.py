@@ -55,6 +55,17 @@ class _Product:
         return found
 
 
+def _opened(poly: Poly) -> Poly:
+    """``poly`` with the sums inside its products multiplied out."""
+    total = ix.constant(poly.const)
+    for monomial, coefficient in poly.terms:
+        product = ix.constant(coefficient)
+        for part in monomial:
+            product = ix.mul(product, part)
+        total = ix.add(total, product)
+    return Poly(0, total.terms)
+
+
 class Split:
     """``poly`` with the variables in ``known`` separated out; :meth:`at` gives (runtime part, constant)."""
 
@@ -84,6 +95,8 @@ class Split:
             else:
                 fixed.append((monomial, coefficient))
         self.runtime = Poly(0, tuple(fixed))
+        if self.general is not None:   # in the words that :meth:`at` will use
+            self.runtime = _opened(self.runtime)
 
     def at(self, env: Env) -> tuple[Poly, int]:
         """The runtime part (no constant term) and the constant for the known values in ``env``."""

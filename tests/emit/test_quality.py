@@ -71,27 +71,26 @@ def test_transpose_shares_its_address_arithmetic() -> None:
     module = emit(transpose.kernel())
     code = body(module.ptx)
     # One product of row and row length for each matrix: the other rows add a multiple of the row length to it.
-    assert sum(line.startswith(("mul.wide", "mul.lo.s64")) for line in code) == 2
+    assert sum(bool(re.match(r"mul\.(wide\.s32 %rd\d+, %r\d+, %r\d+|lo\.s64)", line)) for line in code) == 2
     assert not [line for line in code if line.startswith("cvt.")]
-    assert len(code) <= 112
+    assert len(code) <= 118
     used = Executable(module, None).assembled.resources[0]
     assert used.registers <= 32
     assert used.spill_stores == used.spill_loads == 0
 
 
-def test_copy_is_two_multiply_adds_and_two_vectors() -> None:
+def test_copy_is_one_product_two_sums_and_two_vectors() -> None:
     code = body(emit(copy.kernel()).ptx)
     names = [line.split()[0] if not line.startswith("@") else line.split()[1] for line in code]
-    moved = [n for n in names if n.startswith(("ld.global", "st.global", "mad.wide"))]
-    assert moved == ["mad.wide.s32", "mad.wide.s32", "ld.global.v4.b32", "st.global.v4.b32"] \
-        or sorted(moved) == ["ld.global.v4.b32", "mad.wide.s32", "mad.wide.s32", "st.global.v4.b32"]
-    assert len(code) <= 17
+    moved = [n for n in names if n.startswith(("ld.global", "st.global", "mul.wide", "add.s64"))]
+    assert sorted(moved) == ["add.s64", "add.s64", "ld.global.v4.b32", "mul.wide.s32", "st.global.v4.b32"]
+    assert len(code) <= 18
 
 
 def test_grid_stride_loop_computes_only_what_changes() -> None:
     exe = Executable(emit(grid_stride.kernel()), None)
     inside = exe.ptx[exe.ptx.index("L1_loop:"):exe.ptx.index("L1_done:")]
-    assert len(body("{\n" + inside)) <= 10
+    assert len(body("{\n" + inside)) <= 11
     a = np.arange(1000, dtype=np.float32)
     b = np.zeros_like(a)
     exe(a, b, 2)

@@ -249,7 +249,7 @@ def ordered(A: T.Tensor((64, 4), "float32"), B: T.Tensor((64, 2), "float32"), F:
     B[i, 1] = A[i, 1]
 
 
-@pytest.mark.parametrize("function", [guarded, fenced, ordered], ids=lambda f: f.kernel().name)
+@pytest.mark.parametrize("function", [guarded, fenced, ordered], ids=["guarded", "fenced", "ordered"])
 def test_nothing_moves_across(function: object) -> None:
     """A guard, a barrier, an access that orders others."""
     assert not [op for op in opcodes(function.kernel()) if ".v" in op]  # type: ignore[attr-defined]
