@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ptxspec.diagnostics import Span
 from ptxspec.proof import formula
-from ptxspec.proof.congruence import Residue, Residues, meet, solve
+from ptxspec.proof.congruence import Residue, Residues, meet, residue, solve
 from ptxspec.proof.interval import Interval, Ranges, interval
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer, walk
@@ -55,6 +55,8 @@ class Context:
         if fact is not None:
             for part in formula.conjuncts(fact.condition):
                 self._learn(part, fact)
+            if fact.binds is not None and fact.progress is not None:  # start + step * iteration, one of its conjuncts
+                self._residue(fact.binds, residue(fact.progress, self.congruent))
 
     def extend(self, fact: Fact) -> Context:
         """This context with one more fact."""
@@ -209,8 +211,8 @@ class Context:
                 if found is not None:
                     self._residue(*found)
 
-    def _residue(self, atom: Expr, residue: Residue) -> None:
-        self.congruent = {**self.congruent, atom: meet(self.congruent.get(atom, Residue(1, 0)), residue)}
+    def _residue(self, atom: Expr, found: Residue) -> None:
+        self.congruent = {**self.congruent, atom: meet(self.congruent.get(atom, Residue(1, 0)), found)}
 
 
 #: Operations whose low bits depend on the low bits of their operands only.
