@@ -174,7 +174,8 @@ class Remedies:
         """The weakest lower bound on a launch-time extent, or upper bound on a launch-time index."""
         free = [v for v in variables(about.extent) if v.role in _LAUNCH]
         top = item.context.interval(about.index)[1]
-        if len(free) == 1 and ix.index(free[0]) == about.extent and top is not None:
+        if len(free) == 1 and ix.index(free[0]) == about.extent and top is not None \
+                and self.session.holds(formula.le(0, about.index), item.context):
             needed = formula.le(top + 1, free[0])
             if self._holds(item.claim, item.context, needed):
                 return f"T.assume({free[0].name} >= {top + 1})"
@@ -184,13 +185,13 @@ class Remedies:
             and all(v.role in _LAUNCH for v in inside)
             and all(v.role in _LAUNCH for v in variables(about.extent))
         ):
-            text = show(about.index)
-            if self._holds(item.claim, item.context, item.claim):
-                return (
-                    f"T.assume({text} >= 0)"
-                    if item.claim == formula.le(0, about.index)
-                    else f"T.assume({text} < {show(about.extent)})"
-                )
+            # Both ends, where neither is known: the item is about one of them, what is offered about the access.
+            index, extent = show(about.index), show(about.extent)
+            ends = ((formula.le(0, about.index), f"{index} >= 0"),
+                    (formula.lt(about.index, about.extent), f"{index} < {extent}"))
+            missing = [(claim, text) for claim, text in ends if not self.session.holds(claim, item.context)]
+            if missing and self._holds(item.claim, item.context, *(claim for claim, _ in missing)):
+                return f"T.assume({' and '.join(text for _, text in missing)})"
         return ""
 
     def _wrap(self, about: Wrap, item: Item) -> list[str]:
