@@ -145,7 +145,9 @@ def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
     lines = _lines_of(kernel, obligation, access, example)
     fault, reason = _match(obligation, example, expected, faults, lines, staged, access)
     unseen = ""
-    if fault is None and not faults:
+    # These threads live on behind other faults: one that waits in vain would have been told.
+    waited = expected == "divergent-barrier" and not any(f.kind == expected for f in faults)
+    if fault is None and (waited or not faults):
         unseen = _unseen(kernel, obligation) if expected == "undefined" else _not_waiting(obligation)
     if unseen:
         return Replay(*head, "terms", expected, said, unseen, terms=_terms(obligation, kernel, sm))
@@ -156,6 +158,9 @@ def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
         where = f" on line {hiding.span.line}" if hiding.span is not None else ""
         reason = f"another mistake of this kernel ({hiding.kind}{where}) comes first; mend it and prove again"
         return Replay(*head, "hidden", expected, said, reason, None, (hiding, *(f for f in faults if f is not hiding)))
+    if expected == "race" and _diverges(kernel, sm):
+        reason = "threads do not agree about the barriers of this kernel (P110), so other accesses meet than it says"
+        return Replay(*head, "hidden", expected, said, f"{reason}; mend that and prove again", None, faults)
     return Replay(*head, "differs", expected, said, reason, None, faults)
 
 
@@ -173,6 +178,12 @@ def _not_waiting(obligation: Obligation) -> str:
     if not obligation.subject.endswith("barrier"):
         return "the instruction itself waits for nobody: the threads that are missing just do not do their part"
     return ""
+
+
+def _diverges(kernel: Kernel, sm: str) -> bool:
+    """Races are told for barriers that all threads meet, which is an obligation of its own."""
+    from ptxspec.proof import prove
+    return any(o.code == "convergent" and o.verdict == "refuted" for o in prove(kernel, sm).obligations)
 
 
 def _unseen(kernel: Kernel, obligation: Obligation) -> str:

@@ -61,9 +61,20 @@ def clash_example(found: Counterexample, about: Clash, env: Env, threads: Thread
         f"second thread, {_who(second)}: {_does(two.kind)} bytes {second_byte} to {second_byte + two.size - 1} "
         f"(line {two.span.line})",
         f"both touch byte {byte} (element {byte // unit})"
-        + (" and blocks never wait for each other" if about.across else ", with no barrier between"),
+        + _unordered(about),
     )
     return replace(found, values=mine, lines=lines, second=second, array=one.buffer.name, byte=byte)
+
+
+def _unordered(about: Clash) -> str:
+    """Why nothing keeps the two apart in time."""
+    if not about.across:
+        return ", with no barrier between"
+    if about.cluster is None:
+        return " and blocks never wait for each other"
+    if about.cluster:
+        return ", and only T.cuda.cluster_sync() makes blocks of one cluster wait: there is none between"
+    return " and blocks of different clusters never wait for each other"
 
 
 def clash_headline(about: Clash) -> str:

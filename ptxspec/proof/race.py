@@ -1,4 +1,5 @@
-"""race-free: no two threads touch one byte, one of them writing, without a barrier between; blocks never."""
+"""race-free: no two threads touch one byte, one of them writing, without a barrier between. Blocks of one cluster have
+only its barriers, other blocks none."""
 
 from __future__ import annotations
 
@@ -18,11 +19,13 @@ from ptxspec.scalar.expr import BOOL, Expr, Op, Poly, Var
 
 BLOCK_BARRIERS = frozenset({"cta", "cluster"})
 WARP_BARRIERS = frozenset({"cta", "cluster", "warp"})
+CLUSTER_BARRIERS = frozenset({"cluster"})
 
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """Two accesses of two threads: what a race would be about."""
+    """Two accesses of two threads: what a race would be about. ``across``: of two blocks; ``cluster``: whether those
+    are in one cluster, None where the launch has no clusters."""
 
     one: Access
     two: Access
@@ -31,6 +34,7 @@ class Clash:
     second: Poly
     pair: Pair
     across: bool
+    cluster: bool | None = None
 
 
 def race_drafts(walker: Walker) -> list[Draft]:
@@ -80,16 +84,30 @@ def clashes(
                     found += _pair(walker, pair, loads, one_block=True, warp=True)
     if any(v.lo != v.hi for v in walker.threads.ctaid):
         keep = _doubtful([a for a in accesses if a.buffer.scope == "global"], walker, loads, one_block=False)
+        if walker.threads.cluster != (1, 1, 1):
+            # Blocks of one cluster meet at its barriers.
+            for pair in Intervals(CLUSTER_BARRIERS, keep).run(nodes):
+                if _matters(pair.one.access, pair.two.access):
+                    found += _pair(walker, pair, loads, one_block=False, cluster=True)
+            if _one_cluster(walker):
+                return found
         parts: dict[tuple[ir.Buffer, int], list[Occurrence]] = {}
         for occurrence in everything:
             if occurrence.access in keep:
                 parts.setdefault(keep[occurrence.access], []).append(occurrence)
+        cluster = False if walker.threads.cluster != (1, 1, 1) else None
         for between in parts.values():
             for k, one in enumerate(between):
                 for two in between[k:]:
                     if _matters(one.access, two.access):
-                        found += _pair(walker, Pair(one, two, 0, None), loads, one_block=False, warp=None)
+                        found += _pair(walker, Pair(one, two, 0, None), loads, one_block=False, cluster=cluster)
     return found
+
+
+def _one_cluster(walker: Walker) -> bool:
+    """The whole grid is one cluster."""
+    sizes = [ix.index(g) for g in walker.kernel.launch.grid]
+    return all(g.is_const and g.const == c for g, c in zip(sizes, walker.threads.cluster, strict=True))
 
 
 def _doubtful(
@@ -117,10 +135,16 @@ def _matters(one: Access, two: Access) -> bool:
 
 
 def _pair(
-    walker: Walker, pair: Pair, loads: dict[Var, Source], *, one_block: bool, warp: bool | None
+    walker: Walker,
+    pair: Pair,
+    loads: dict[Var, Source],
+    *,
+    one_block: bool,
+    warp: bool | None = None,
+    cluster: bool | None = None,
 ) -> list[tuple[Clash, Context, Expr]]:
     one, two = pair.one.access, pair.two.access
-    in_step = pair.one.loops[: pair.depth] if one_block else ()
+    in_step = pair.one.loops[: pair.depth] if one_block or cluster else ()
     twin = Twin(walker.threads, loads, in_step, one_block)
     if separates((one, two), twin, walker.threads) or never_meet(one, two, twin, *_iterations(pair, twin)):
         return []
@@ -136,10 +160,17 @@ def _pair(
         more.append(
             Fact("one warp" if warp else "two warps", "", same if warp else formula.negate(same), None, "thread")
         )
+    if cluster is not None:
+        same = formula.conj(
+            formula.eq(ix.floordiv(v, c), ix.floordiv(twin.rename(v), c))
+            for v, c in zip(walker.threads.ctaid, walker.threads.cluster, strict=True)
+        )
+        name = "one cluster" if cluster else "two clusters"
+        more.append(Fact(name, "", same if cluster else formula.negate(same), None, "thread"))
     context = twin.context(one.context, two.context, *more)
     here, there = swizzle.starts((one, two))
     claim = apart(here, one.size, ix.index(twin.rename(there)), two.size)
-    return [(Clash(one, two, twin, first, second, pair, not one_block), context, claim)]
+    return [(Clash(one, two, twin, first, second, pair, not one_block, cluster), context, claim)]
 
 
 def apart(first: Poly, size: int, second: Poly, other: int) -> Expr:
@@ -211,24 +242,24 @@ def _edge(loop: Loop, second: bool, twin: Twin, *, first: bool) -> Fact:
     return Fact(name, "", twin.rename(condition) if second else condition, statement.span, "thread")
 
 
-def with_barrier(nodes: tuple[Node, ...], before: ir.Statement, context: Context) -> tuple[Node, ...]:
-    """The tree with a ``cta_sync`` in front of one statement, for testing a remedy."""
+def with_barrier(nodes: tuple[Node, ...], before: ir.Statement, context: Context, kind: str) -> tuple[Node, ...]:
+    """The tree with a barrier of ``kind`` in front of one statement, for testing a remedy."""
     from ptxspec.proof.tree import Branch, Step
 
     result: list[Node] = []
     for node in nodes:
         if isinstance(node, Step) and node.statement is before:
-            result.append(Sync(ir.Barrier("cta", before.span), context))
+            result.append(Sync(ir.Barrier(kind, before.span), context))
         elif isinstance(node, Branch):
             node = Branch(
                 node.statement,
                 node.context,
                 node.then_context,
-                with_barrier(node.then, before, context),
+                with_barrier(node.then, before, context, kind),
                 node.else_context,
-                with_barrier(node.orelse, before, context),
+                with_barrier(node.orelse, before, context, kind),
             )
         elif isinstance(node, Loop):
-            node = Loop(node.statement, node.context, node.inside, with_barrier(node.body, before, context))
+            node = Loop(node.statement, node.context, node.inside, with_barrier(node.body, before, context, kind))
         result.append(node)
     return tuple(result)

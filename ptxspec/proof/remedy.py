@@ -213,22 +213,25 @@ class Remedies:
 
     def _clash(self, about: Clash) -> list[str]:
         """A barrier in front of the later access, tried on the whole kernel."""
-        if about.across or (about.one is about.two and about.pair.after is None):
+        if (about.across and not about.cluster) or (about.one is about.two and about.pair.after is None):
             return []
+        kind = "cluster" if about.across else "cta"
         later = about.two
-        nodes = with_barrier(self.walker.nodes, later.statement, later.context)
+        nodes = with_barrier(self.walker.nodes, later.statement, later.context, kind)
         everything = [o for n in nodes for o in gather(n, ())]
         both = {about.one, about.two}
         for clash, context, claim in clashes(self.walker, nodes, everything, sources(nodes)):
-            if {clash.one, clash.two} == both and not clash.across and not self.session.holds(claim, context):
-                return []
+            # What is between blocks does not change with a barrier of one block, and is told by itself.
+            if {clash.one, clash.two} == both and (about.across or not clash.across):
+                if not self.session.holds(claim, context):
+                    return []
         for draft in converge_drafts(self.walker, nodes):
-            if draft.where == later.statement.span and draft.subject == "cta barrier":
+            if draft.where == later.statement.span and draft.subject == f"{kind} barrier":
                 if not all(not i.unknown and self.session.holds(i.claim, i.context) for i in draft.items):
                     return []
-        return [
-            f"a barrier between them is enough (proved): `T.cuda.cta_sync()` before line {later.statement.span.line}"
-        ]
+        what = "a barrier" if kind == "cta" else "a cluster_sync"
+        line = later.statement.span.line
+        return [f"{what} between them is enough (proved): `T.cuda.{kind}_sync()` before line {line}"]
 
     def _unwritten(self, about: Unwritten) -> list[str]:
         name = about.buffer.name

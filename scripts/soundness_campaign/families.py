@@ -2,7 +2,8 @@
 
 ``scopes``: distributed registers at every cooperative scope, in blocks of one to three dimensions, in clusters.
 ``copies``: replicated registers and arrays. ``tiles``: two-dimensional blocks with shared tiles, swizzles, negative
-strides, permuted, strided and reinterpreted views, barriers of block and warp.
+strides, permuted, strided and reinterpreted views, barriers of block and warp. ``exchanges``: blocks of a cluster that
+pass values through global memory.
 """
 
 from __future__ import annotations
@@ -21,9 +22,15 @@ def kernel({params}):
 """
 
 
+#: One seed in so many is a kernel whose blocks exchange values.
+EXCHANGE = 40
+
+
 def make(seed: int) -> tuple[str, Made]:
     """(family, kernel) of a seed."""
     rng = random.Random(seed)
+    if seed % EXCHANGE == EXCHANGE // 2:
+        return "exchanges", Exchanges(rng).build()
     chosen = rng.choice((Scopes, Scopes, Copies, Tiles, Tiles, Tiles))
     return chosen.__name__.lower(), chosen(rng).build()
 
@@ -54,6 +61,74 @@ class Family:
     def done(self) -> Made:
         """The whole source."""
         return Made(HEAD.format(params=", ".join(self.params)) + "\n".join(self.lines) + "\n", self.values)
+
+
+class Exchanges(Family):
+    """Blocks of a cluster that pass values through global memory, with and without the barriers that this needs."""
+
+    def build(self) -> Made:
+        """The kernel."""
+        r = self.rng
+        size = r.choice((2, 2, 3))
+        clusters = r.choice((1, 2, 2))
+        flat = r.random() < 0.7
+        threads = r.choice((4, 8, 32, 64))
+        grid = size * clusters
+        runtime = r.random() < 0.4
+        stages = r.choice((1, 1, 2, 2, 3))
+        trips = r.choice((1, 2, 3, 4))
+        shape = f"({stages}, {grid}, {threads})"
+        self.params = [f'A: T.Tensor(({grid}, {threads}), "float32")', f'B: T.Tensor({shape}, "float32")',
+                       f'C: T.Tensor(({grid}, {threads}), "float32")']
+        if runtime:
+            self.params.append("n: T.int32")
+        sizes = f"grid={grid}, block={threads}, cluster={size}" if flat else \
+            f"grid=({clusters}, {size}), block={threads}, cluster=(1, {size})"
+        self.emit(f"T.device_entry(launch=T.cuda.LaunchConfig({sizes}))")
+        self.emit('tid = T.cuda.thread_idx("x")')
+        axis = "x" if flat else "y"
+        self.emit(f'c = T.cuda.cluster_cta_id("{axis}")')
+        block = "" if flat else f' * {size} + T.cuda.block_idx("y")'
+        self.emit(f'b = T.cuda.block_idx("x"){block}')
+        if runtime:
+            self.emit("T.assume(n >= 0)")
+            self.emit("T.assume(n <= 4)")
+            self.values["n"] = range(5)
+        depth = 1
+        stage = "0"
+        if r.random() < 0.6:
+            self.emit(f"for i in T.serial({'n' if runtime and r.random() < 0.7 else trips}):")
+            depth, stage = 2, f"i % {stages}"
+        right = (f"b - c + (c + 1) % {size}", f"b - c + {size - 1} - c", "b")
+        wrong = (f"(b + 1) % {grid}", f"{grid - 1} - b", "0")
+        other = r.choice(right) if r.random() < 0.85 else r.choice(wrong)
+        who = _rarely(r, "b", f"(b + 1) % {grid}", "b - c")
+        self.emit(f"B[{stage}, {who}, tid] = A[b, tid]", depth)
+        self.barrier(depth, size, 0.8)
+        seen = r.choice((stage, stage, "0", f"(i + 1) % {stages}" if depth == 2 else "0"))
+        guard = r.choice(("tid > 0", "c == 0", "b > 0", "c < 1"))
+        extra = 0
+        if r.random() < 0.2:
+            self.emit(f"if {guard}:", depth)
+            extra = 1
+        self.emit(f"C[b, tid] = B[{seen}, {other}, {r.choice(('tid', f'{threads - 1} - tid'))}]", depth + extra)
+        if depth == 2:
+            self.barrier(depth, size, 0.5 if stages > 1 else 0.8)
+        if r.random() < 0.3:
+            self.barrier(1, size, 0.6)
+            self.emit(f"C[b, tid] = B[0, {r.choice(right)}, tid]")
+        return self.done()
+
+    def barrier(self, depth: int, size: int, chance: float) -> None:
+        """A barrier of the cluster, a weaker one, none, or one that not all threads meet."""
+        r = self.rng
+        if r.random() < chance:
+            if r.random() < 0.1:
+                self.emit(f"if {r.choice(('c == 0', 'tid < 3', f'b < {size}'))}:", depth)
+                depth += 1
+            self.emit("T.cuda.cluster_sync()", depth)
+        elif r.random() < 0.5:
+            self.emit(f"T.cuda.{r.choice(('cta', 'warp'))}_sync()", depth)
 
 
 class Scopes(Family):

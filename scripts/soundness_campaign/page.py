@@ -86,7 +86,8 @@ def random_figures(records: list[Result]) -> Result:
         "not judged": sum("not judged" in r and r["verdict"] == "proved" for r in done),
         "beyond the promise": sum("soft" in r and r["verdict"] == "proved" for r in done),
         "lost": [_brief(r) for r in records if r["outcome"] in _LOST],
-        "simulator": {"kernels": len(opinions), "proved": sum(o["about"] == "proved" for o in opinions),
+        "simulator": {"kernels": sum(o["about"] != "not emitted" for o in opinions),
+                      "not emitted": _count(opinions, "code"), "proved": sum(o["about"] == "proved" for o in opinions),
                       "disagree": sum(not o["agrees"] for o in opinions), "replays": dict(replays)},
         "prove_ms": {name: times[int(at * (len(times) - 1))] if times else 0
                      for name, at in (("median", 0.5), ("99 %", 0.99), ("longest", 1.0))},
@@ -169,13 +170,13 @@ def page(result: Result) -> str:
             f"In {silent['excused']} refused kernels a further broken rule is not named: rules are judged for the "
             f"indices that exist and stay in their type and for barriers that all meet; in {len(silent['other'])} "
             f"it is not named for another reason{': ' + str(silent['other']) if silent['other'] else ''}.", "",
-            f"In {kernels['not judged']:,} proved kernels the report names reads of shared memory whose bytes it did not "
-            f"judge (docs/soundness.md); in {kernels['beyond the promise']:,} of them such a byte is indeed written by "
-            "nobody.", "",
+            f"In {kernels['not judged']:,} proved kernels the report names reads of shared memory whose bytes it did "
+            f"not judge (docs/soundness.md); in {kernels['beyond the promise']:,} of them such a byte is indeed one "
+            "that nobody writes.", "",
             f"Families: {_list(kernels['families'])}. Coverage: {_list(kernels['has'])}.", "",
             f"The simulator saw {seen['kernels']:,} of them (emitted text; {seen['proved']:,} proved ones ran with "
             f"every scalar value): {seen['disagree']} disagree. Counterexamples replayed: "
-            f"{_list(seen['replays'])}.", "",
+            f"{_list(seen['replays'])}. Refused by emission, with a code: {_list(seen['not emitted'])}.", "",
             f"Proof time of a kernel, ms: {_list(kernels['prove_ms'])}.", ""]
     if "mutants" in result:
         out += _mutants(result["mutants"])

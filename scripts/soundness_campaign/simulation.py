@@ -23,6 +23,10 @@ from ptxspec.scalar.expr import Expr, Var
 def opinion(kernel: ir.Kernel, values: Mapping[str, range], report: ProofReport) -> dict[str, object] | None:
     """``agrees`` and details; None where the verdict promises nothing about a run."""
     if report.verdict == "proved":
+        try:
+            emit(kernel, "sm_90")
+        except PtxspecError as error:  # a kernel that no text can be made of: refused with a code, whatever was proved
+            return {"agrees": True, "about": "not emitted", "code": error.diagnostics[0].code}
         for chosen in product(*values.values()):
             found = faults(kernel, dict(zip(values, chosen, strict=True)), bool(report.not_judged))
             if found:

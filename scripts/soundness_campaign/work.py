@@ -56,6 +56,7 @@ _FEATURES = {
     "guards": " if ", "predicates": "pred=", "preserve_dst": "preserve_dst", "shared memory": "alloc_shared",
     "barriers": "_sync()", "runtime scalars": "n: T.int32", "integer cells": '"int32"', "swizzles": "ComposeLayout(",
     "replicas": " R[", "explicit layouts": "TileLayout(S[", "scope warp": 'scope="warp"', "scope cta": 'scope="cta"',
+    "barriers of a cluster": "cluster_sync",
     "scope warpgroup": 'scope="warpgroup"', "scope cluster": 'scope="cluster"', "negative strides": ": (-",
     "vectors": ".v", "repeats": ".view(2,", "bit operations on indices": "^", "reinterpreted elements": '.view("',
 }
