@@ -190,7 +190,16 @@ def binary(name: str, left: Like, right: Like) -> Poly:
             return floormod(a, b.const + 1)   # x & (2**k - 1) == x mod 2**k in two's complement
         if b.const == 0:
             return ZERO if name == "and" else a if name in ("or", "xor") else atom(Op(name, (a, b), INDEX))
+    if name in ("and", "or", "xor") and (_below_bits(a, b) or _below_bits(b, a)):
+        return ZERO if name == "and" else add(a, b)   # no bit of one is a bit of the other
     return atom(Op(name, (a, b), INDEX))
+
+
+def _below_bits(low: Poly, high: Poly) -> bool:
+    """``low`` is not negative and lies below a power of two that divides ``high``."""
+    bottom, top = bounds(low)
+    found = divisor(high)
+    return bottom is not None and bottom >= 0 and top is not None and top < found & -found
 
 
 def select(condition: Expr, left: Like, right: Like) -> Poly:

@@ -200,3 +200,19 @@ def test_less_than_a_step_tells_iterations_apart() -> None:
     more = z3.Int("more")
     grown = z3.Implies(more >= 1, step * more >= step)
     assert proved(z3.Not(overlap), *facts, k == j + more, more >= 1, grown, step * k == step * j + step * more)
+
+
+@pytest.mark.parametrize("name", ["and", "or", "xor"])
+@pytest.mark.parametrize(("shift", "top"), [(3, 7), (3, 8), (2, 3), (4, 5)])
+def test_bits_that_do_not_meet_add_up(name: str, shift: int, top: int) -> None:
+    """``x * 2**k | y`` is their sum where y lies below ``2**k``, for negative x as well; else it stays what it is."""
+    x, y = Var("x", "int32", "param", -20, 20), Var("y", "int32", "param", 0, top)
+    high = ix.scale(x, 1 << shift)
+    simple = ix.binary(name, high, y)
+    folded = simple in (ix.ZERO, ix.add(high, y))
+    assert folded == (top < 1 << shift)
+    assert not folded or simple == ix.binary(name, y, high)
+    encoder = Encoder()
+    left, right = encoder.integer(Op(name, (high, ix.index(y)), INDEX)), encoder.integer(simple)
+    bounds = [*encoder.bounds(x), *encoder.bounds(y)]
+    assert proved(left == right, *bounds, *encoder.definitions)
