@@ -17,7 +17,7 @@ from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.numeric import NotNumeric, points
 from ptxspec.proof.registers import MAX_POINTS, Values, rows_of, slots_of
-from ptxspec.proof.state import Guards, Key, State, at, either, meet, named, picks, under, without
+from ptxspec.proof.state import Guards, Key, State, at, either, meet, named, past, picks, under
 from ptxspec.proof.tree import Access, Branch, Claimed, Loop, Node, Registers, Step
 from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show
 
@@ -262,7 +262,7 @@ class Defined:
                 with self._fixed(statement, formula.eq(statement.var, value)):
                     self._block(node.body, {**values, statement.var: value}, path)
                 # A value read in one iteration is another value in the next: guards on it end here.
-                self.state = {k: without(g, node) for k, g in self.state.items()}
+                self.state = past(self.state, node)
             return
         before = dict(self.state)
         # The first iteration is interpreted as it is: what it reads too early is no approximation.
@@ -277,7 +277,7 @@ class Defined:
         while True:  # what is known at the head only shrinks, so this ends
             self.state = dict(entry)
             self._block(node.body, values, path)
-            after = {k: without(g, node) for k, g in self.state.items()}
+            after = past(self.state, node)
             joined = {k: g for k, g in meet(entry, after).items() if g is None or g}
             self.fuzzy.update(k for k, g in self.state.items() if after[k] != g)
             self.fuzzy.update(k for k in entry if joined.get(k, frozenset()) != entry[k])

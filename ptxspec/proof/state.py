@@ -89,12 +89,20 @@ def meet(a: State, b: State) -> State:
     return result
 
 
-def without(guards: Guards, loop: Loop) -> Guards:
-    """Guards that mention the loop's variable or values read inside say nothing once the iteration is over."""
-    if guards is None:
-        return None
+def past(state: State, loop: Loop) -> State:
+    """The state once an iteration is over: guards that mention the loop's variable or values read inside say nothing
+    any more. Many bytes share few guards, so each is looked at once."""
     inner = bound_inside(loop)
-    return frozenset(g for g in guards if not inner & set(variables(g)))
+    known: dict[frozenset[Expr], frozenset[Expr]] = {}
+    result: State = {}
+    for key, guards in state.items():
+        if guards:
+            kept = known.get(guards)
+            if kept is None:
+                kept = known[guards] = frozenset(g for g in guards if inner.isdisjoint(variables(g)))
+            guards = kept
+        result[key] = guards
+    return result
 
 
 def bound_inside(loop: Loop) -> set[Var]:

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from soundness_campaign import judge, page, simulation, solvers, work
-from soundness_campaign.campaign import Campaign
+from soundness_campaign.campaign import FIRST_SEED, Campaign
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,6 +32,7 @@ def main() -> int:
     """1 if any verdict is wrong or contradicted."""
     parser = argparse.ArgumentParser(prog="scripts/soundness", description="Judge the prover by independent means.")
     parser.add_argument("--kernels", type=int, default=1000, help="random kernels that are to be judged")
+    parser.add_argument("--first", type=int, default=FIRST_SEED, metavar="SEED", help="the seed to begin with")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 1))
     parser.add_argument("--seconds", type=float, default=3600, help="stop after about so long; the next run goes on")
     parser.add_argument("--patience", type=float, default=40, help="seconds before one kernel counts as stuck")
@@ -47,7 +48,7 @@ def main() -> int:
     if given.solvers and not solvers.available():
         parser.error("--solvers needs the package cvc5")
     begun = time.monotonic()
-    campaign = Campaign(given.out, given.jobs, begun + given.seconds, given.patience)
+    campaign = Campaign(given.out, given.jobs, begun + given.seconds, given.patience, given.first)
     campaign.random(given.kernels)
     if given.mutants:
         campaign.mutate(given.legal)

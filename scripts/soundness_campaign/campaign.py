@@ -49,11 +49,11 @@ class Log:
 
 
 class Campaign:
-    """``out`` keeps everything; ``deadline`` is on the monotonic clock."""
+    """``out`` keeps everything; ``deadline`` is on the monotonic clock; ``first`` is the first seed."""
 
-    def __init__(self, out: Path, jobs: int, deadline: float, patience: float) -> None:
+    def __init__(self, out: Path, jobs: int, deadline: float, patience: float, first: int = FIRST_SEED) -> None:
         out.mkdir(parents=True, exist_ok=True)
-        self.out, self.deadline = out, deadline
+        self.out, self.deadline, self.first = out, deadline, first
         self.pool = Pool(work.handle, jobs, patience)
         self.kernels, self.mutants, self.solvers = (Log(out / f"{n}.jsonl") for n in ("kernels", "mutants", "solvers"))
         marks = out / "sources"
@@ -87,7 +87,7 @@ class Campaign:
     def random(self, wanted: int) -> None:
         """Random kernels until ``wanted`` of them are judged; those that the language refuses do not count."""
         known = {r["seed"] for r in self.kernels.records}
-        tasks: Iterator[Task] = (("kernel", {"seed": s}) for s in count(FIRST_SEED) if s not in known)
+        tasks: Iterator[Task] = (("kernel", {"seed": s}) for s in count(self.first) if s not in known)
         self._run("kernels", self.kernels, tasks, wanted)
 
     def chosen(self, legal: int) -> list[str]:

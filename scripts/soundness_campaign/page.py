@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from soundness_campaign import judge, solvers
-from soundness_campaign.campaign import Campaign
+from soundness_campaign.campaign import FIRST_SEED, Campaign
 
 #: Plain JSON values.
 Result = dict[str, Any]
@@ -36,6 +36,7 @@ def summary(campaign: Campaign, given: argparse.Namespace) -> Result:
         "python": platform.python_version(), "z3": z3.get_version_string(), "cvc5": solvers.available(),
         "sources": campaign.versions, "jobs": given.jobs, "cores": os.cpu_count(), "patience": given.patience,
         "seconds": {k: round(v, 1) for k, v in campaign.seconds.items()}, "complete": campaign.complete,
+        "first": f" --first {campaign.first}" if campaign.first != FIRST_SEED else "",
         "kernels": random_figures(kernels),
     }
     if mutants:
@@ -195,7 +196,8 @@ def page(result: Result) -> str:
             f"{_list(result['seconds'])}.{' Stopped by the time limit: ' if unfinished else ''}{', '.join(unfinished)}",
             "", f"Digest of the sources judged: {', '.join(result['sources'])}"
             f"{' (they changed while this ran: rerun before quoting it)' if len(result['sources']) > 1 else ''}.",
-            "", f"Again: `scripts/soundness --kernels {kernels['judged']} --mutants --solvers --out DIR`; one kernel: "
+            "", f"Again: `scripts/soundness --kernels {kernels['judged']}{result['first']} --mutants --solvers --out DIR`; "
+            "one kernel: "
             "`scripts/soundness --show SEED`.", ""]
     return "\n".join(out)
 

@@ -102,13 +102,38 @@ def test_every_family_makes_kernels_that_brute_force_can_judge(campaign_path: No
     families = importlib.import_module("soundness_campaign.families")
     judge = importlib.import_module("soundness_campaign.judge")
     seen: dict[str, set[object]] = {}
-    for seed in range(40):
+    for seed in [*range(40), 60, 100, 140]:
         family, made = families.make(seed)
         outcome = judge.judged(made.text, made.values)[0]["outcome"]
         assert outcome not in judge.WRONG, f"seed {seed}\n{made.text}"
         seen.setdefault(family, set()).add(outcome)
-    assert set(seen) == {"scopes", "copies", "tiles"}
+    assert set(seen) == {"scopes", "copies", "tiles", "exchanges"}
     assert all("proved right" in outcomes for outcomes in seen.values())
+
+
+def test_a_kernel_that_emission_refuses_is_counted_as_such(
+    campaign_path: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    simulation = importlib.import_module("soundness_campaign.simulation")
+    page = importlib.import_module("soundness_campaign.page")
+    maker = importlib.import_module("proof_support.maker")
+    from ptxspec.diagnostics import Diagnostic, PtxspecError
+    from ptxspec.proof import prove
+
+    def refuse(kernel: object, sm: str) -> None:
+        raise PtxspecError(Diagnostic("E101", "no such text"))
+
+    kernel = maker.traced(BASE)
+    report = prove(kernel)
+    assert simulation.opinion(kernel, {}, report) == {"agrees": True, "about": "proved"}
+    monkeypatch.setattr(simulation, "emit", refuse)
+    opinion = simulation.opinion(kernel, {}, report)
+    assert opinion == {"agrees": True, "about": "not emitted", "code": "E101"}
+    record = {"seed": 1, "family": "programs", "outcome": "proved right", "verdict": "proved", "broken": [], "has": [],
+              "obligations": 3, "prove_ms": 1.0, "simulator": opinion}
+    figures = page.random_figures([record])
+    assert figures["simulator"]["kernels"] == 0
+    assert figures["simulator"]["not emitted"] == {"E101": 1}
 
 
 def test_both_solvers_are_asked(campaign_path: None) -> None:
