@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 
 import torch
+from ptxspec.backend.executable import Executable
+from ptxspec.backend.native import available
 
 import ptxspec
 from benchmarks.contestants import tirx, warp_kernels
@@ -18,9 +20,11 @@ from ptxspec import T
 TITLE = "Host time of a launch"
 METHOD = (
     "Microseconds of host time for one call that enqueues a one-block copy of 64 rows of 16 bytes: medians of nine "
-    "rounds of 300 calls, the queue drained between rounds and outside the timing, garbage collection as the user has "
-    "it. `exe(a, b)` includes every check that the proofs rest on (count, rank, dtype, shape, strides, device, "
-    "alignment, aliasing, assumptions); the raw launches check nothing."
+    "rounds of 300 calls, the contestants taken in turns, the queue drained between rounds and outside the timing, "
+    "garbage collection as the user has it. `exe(a, b)` includes every check that the proofs rest on (count, rank, "
+    "dtype, shape, strides, device, alignment, aliasing, assumptions), and finds the stream that the library works on; "
+    "`prepared` is what `exe.bind(a, b)` returns and compares the arrays as well. The raw launches check nothing; TIRx "
+    "checks types, shapes and devices."
 )
 
 RAW = r"""
@@ -30,23 +34,29 @@ extern "C" __global__ void copy_rows(const float4* a, float4* b) {
 }
 """
 
-
-def host_us(call: Callable[[], object], rounds: int, calls: int = 300) -> float:
-    """Median microseconds of one call."""
-    for _ in range(20):
-        call()
-    torch.cuda.synchronize()
-    times = []
-    for _ in range(rounds):
-        begun = time.perf_counter()
-        for _ in range(calls):
-            call()
-        times.append((time.perf_counter() - begun) / calls * 1e6)
-        torch.cuda.synchronize()
-    return statistics.median(times)
+Call = Callable[[], object]
 
 
-def raw_launches(cubin: bytes, name: str, a: torch.Tensor, b: torch.Tensor) -> dict[str, Callable[[], object]]:
+def host_us(contestants: dict[str, Call], rounds: int, calls: int = 300) -> dict[str, float]:
+    """Median microseconds of one call of each, the order rotating from round to round."""
+    times: dict[str, list[float]] = {name: [] for name in contestants}
+    order = list(contestants)
+    for turn in range(rounds):
+        at = turn % len(order)
+        for name in order[at:] + order[:at]:
+            call = contestants[name]
+            for _ in range(20):
+                call()
+            torch.cuda.synchronize()
+            begun = time.perf_counter()
+            for _ in range(calls):
+                call()
+            times[name].append((time.perf_counter() - begun) / calls * 1e6)
+            torch.cuda.synchronize()
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def raw_launches(cubin: bytes, name: str, a: torch.Tensor, b: torch.Tensor) -> dict[str, Call]:
     """Our own cubin through the driver's binding with everything prepared, and through ``cuda.core``."""
     from cuda.bindings import driver
     from cuda.core import Device, LaunchConfig, ObjectCode, launch
@@ -73,44 +83,43 @@ def raw_launches(cubin: bytes, name: str, a: torch.Tensor, b: torch.Tensor) -> d
     return {"cuda.core launch": core, "cuLaunchKernel, arguments prepared": binding}
 
 
-def run(result: Result, quick: bool) -> None:
-    """Fill ``result``."""
-    require_gpu()
-    rounds = 3 if quick else 9
-    a = random_bits((64, 4))
-    b = torch.zeros_like(a)
-    executable = ptxspec.compile(moves.dense(T, 64, 64), target="cuda")
-    executable(a, b)
-    torch.cuda.synchronize()
-    if not same_bits(a, b):
-        raise RuntimeError("wrong result")
-    others: dict[str, float] = {}
+def in_python(executable: Executable) -> Executable:
+    """The same kernel as it is launched where the C extension was not built."""
+    plain = Executable(executable.module, executable.report)
+    plain._native.add = lambda *_: False  # type: ignore[method-assign]
+    return plain
 
-    def time_peer(name: str, make: Callable[[], Callable[[], object]]) -> None:
+
+def peers(a: torch.Tensor, b: torch.Tensor, result: Result) -> dict[str, Call]:
+    """Every peer that is here and does the work; what is not is remarked."""
+    found: dict[str, Call] = {}
+
+    def take(name: str, make: Callable[[], Call]) -> None:
         try:
-            others[name] = host_us(make(), rounds)
+            call = make()
+            b.zero_()
+            call()
+            torch.cuda.synchronize()
+            if not same_bits(a, b):
+                raise RuntimeError("wrong result")
         except Exception as error:
             result.remark(f"{name} absent: {type(error).__name__}: {str(error)[:160]}")
+        else:
+            found[name] = call
 
-    try:
-        for name, call in raw_launches(executable.cubin, executable.module.entry, a, b).items():
-            time_peer(name, lambda call=call: call)
-    except Exception as error:
-        result.remark(f"raw launches absent: {type(error).__name__}: {str(error)[:160]}")
-
-    def with_cupy() -> Callable[[], object]:
+    def with_cupy() -> Call:
         import cupy
 
         kernel = cupy.RawKernel(RAW, "copy_rows")
         x, y = cupy.from_dlpack(a), cupy.from_dlpack(b)
         return lambda: kernel((1,), (64,), (x, y))
 
-    def with_triton() -> Callable[[], object]:
+    def with_triton() -> Call:
         from benchmarks.peers.triton_kernels import launch_copy
 
         return launch_copy(a, b)
 
-    def with_numba() -> Callable[[], object]:
+    def with_numba() -> Call:
         from numba import cuda
 
         @cuda.jit
@@ -123,24 +132,55 @@ def run(result: Result, quick: bool) -> None:
         configured = copy_rows[1, 64]
         return lambda: configured(x, y)
 
-    time_peer("cupy RawKernel", with_cupy)
-    time_peer("triton", with_triton)
-    time_peer("numba-cuda", with_numba)
+    take("cupy RawKernel", with_cupy)
+    take("triton", with_triton)
+    take("numba-cuda", with_numba)
     for contestant in tirx("TIRx", lambda lang: moves.dense(lang, 64, 64), (a, b), result.remark):
-        time_peer("TIRx", lambda: contestant.launch)  # noqa: B023
-    time_peer("torch copy_", lambda: lambda: b.copy_(a))
+        take("TIRx", lambda: contestant.launch)  # noqa: B023
+    take("torch copy_", lambda: lambda: b.copy_(a))
     warp = warp_kernels(result.remark)
     if warp is not None:
-        time_peer("Warp wp.launch", lambda: warp.plain_launch(a, b))
-        time_peer("Warp recorded command", lambda: warp.rows(a, b, 64))
-    mine = host_us(lambda: executable(a, b), rounds)
-    for name, us in sorted(others.items(), key=lambda item: item[1]):
-        result.add("exe(a, b), torch tensors", mine, "us", against=name, other=us)
+        take("Warp wp.launch", lambda: warp.plain_launch(a, b))
+        take("Warp recorded command", lambda: warp.rows(a, b, 64))
+    return found
+
+
+def run(result: Result, quick: bool) -> None:
+    """Fill ``result``."""
+    require_gpu()
+    rounds = 3 if quick else 9
+    a = random_bits((64, 4))
+    b = torch.zeros_like(a)
+    executable = ptxspec.compile(moves.dense(T, 64, 64), target="cuda")
+    python = in_python(executable)
+    ours: dict[str, Call] = {}
+    if available() is None:
+        result.remark("the C extension was not built: all figures are those of the Python path")
+    ours["exe(a, b), torch tensors"] = lambda: executable(a, b)
+    ours["prepared(), torch tensors"] = executable.bind(a, b)
+    ours["exe(a, b), torch tensors, without the C extension"] = lambda: python(a, b)
     try:
         import cupy
 
         x, y = cupy.from_dlpack(a), cupy.from_dlpack(b)
-        result.add("exe(a, b), cupy arrays", host_us(lambda: executable(x, y), rounds), "us", against="cupy RawKernel",
-                   other=others.get("cupy RawKernel"))
+        ours["exe(a, b), cupy arrays"] = lambda: executable(x, y)
+        ours["prepared(), cupy arrays"] = executable.bind(x, y)
     except ImportError:
         result.remark("cupy absent")
+    for name, call in ours.items():
+        b.zero_()
+        call()
+        torch.cuda.synchronize()
+        if not same_bits(a, b):
+            raise RuntimeError(f"wrong result: {name}")
+    others = peers(a, b, result)
+    try:
+        others |= raw_launches(executable.cubin, executable.module.entry, a, b)
+    except Exception as error:
+        result.remark(f"raw launches absent: {type(error).__name__}: {str(error)[:160]}")
+    times = host_us(ours | others, rounds)
+    against = sorted((name for name in others), key=times.__getitem__)
+    for mine in ours:
+        for name in against:
+            if mine in ("exe(a, b), torch tensors", "prepared(), torch tensors") or name in ("cupy RawKernel", "TIRx"):
+                result.add(mine, times[mine], "us", against=name, other=times[name])
