@@ -196,8 +196,8 @@ def page(result: Result) -> str:
             f"{_list(result['seconds'])}.{' Stopped by the time limit: ' if unfinished else ''}{', '.join(unfinished)}",
             "", f"Digest of the sources judged: {', '.join(result['sources'])}"
             f"{' (they changed while this ran: rerun before quoting it)' if len(result['sources']) > 1 else ''}.",
-            "", f"Again: `scripts/soundness --kernels {kernels['judged']}{result['first']} --mutants --solvers --out DIR`; "
-            "one kernel: "
+            "", f"Again: `scripts/soundness --kernels {kernels['judged']}{result['first']} --mutants --solvers "
+            "--out DIR`; one kernel: "
             "`scripts/soundness --show SEED`.", ""]
     return "\n".join(out)
 
