@@ -92,7 +92,7 @@ def test_unknown_mnemonic_is_unknown_not_wrong(cli: Cli) -> None:
     (("layout", "show", "S["), "U150"),
     (("layout", "show", "__import__('os').system('true')"), "U150"),
     (("layout", "show", "3"), "U150"),
-    (("layout", "show", "S[(100, 100) : (100, 1)]"), "U151"),
+    (("layout", "show", "S[(0, 4) : (4, 1)]"), "U151"),
     (("export", "--format", "xml"), "U134"),
     (("generate", "--check", "--specs", "/no/such/folder"), "U133"),
 ])

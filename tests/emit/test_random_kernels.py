@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 from pathlib import Path
 
 import numpy as np
 import pytest
 from interpret import Interpreter
+from loading import written
 from ptxspec.backend.emit import emit
 from ptxspec.backend.executable import Executable
 
@@ -121,14 +121,7 @@ class Writer:
 
 
 def traced(text: str, folder: Path) -> ir.Kernel:
-    path = folder / "random_kernel.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location("random_kernel", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    kernel = module.k.kernel()
+    kernel = written(folder / "random_kernel.py", text).k.kernel()
     assert isinstance(kernel, ir.Kernel)
     return kernel
 

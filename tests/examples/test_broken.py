@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from loading import EXAMPLES, example
 
 import ptxspec
 
-BROKEN = Path(__file__).resolve().parents[2] / "examples" / "broken"
+BROKEN = EXAMPLES / "broken"
 
 #: The obligation that each file violates (None: refused while the kernel is read).
 EXPECTED = {
@@ -25,13 +23,7 @@ EXPECTED = {
 
 def refusal(name: str) -> tuple[str, str | None]:
     """The message that refuses the kernel and the obligation that failed first."""
-    path = BROKEN / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"broken_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
+    module = example(f"broken/{name}")
     try:
         ptxspec.compile(module.kernel, target="sm_90")
     except ptxspec.ProofError as error:
@@ -40,7 +32,7 @@ def refusal(name: str) -> tuple[str, str | None]:
         return str(error), failed[0].code
     except ptxspec.PtxspecError as error:
         return str(error), None
-    raise AssertionError(f"{path.name} was accepted")
+    raise AssertionError(f"{name} was accepted")
 
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))

@@ -12,13 +12,13 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "scripts"), str(Path(__file__).parent), str(ROOT / "tests" / "lang")]
 
-from gpu_arrays import load  # noqa: E402
+from loading import example as load_example  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def example() -> Callable[[str], ModuleType]:
     """``example("strided_load")``: the example as a module."""
-    return lambda name: load(ROOT / "examples" / f"{name}.py")
+    return load_example
 
 
 @pytest.fixture(params=["torch", "cupy"])

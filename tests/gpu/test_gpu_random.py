@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gpu_arrays import load
 from gpu_families import FAMILIES
 from gpu_random import RandomKernel, make
 from lang_items import ITEMS
+from loading import written
 
 import ptxspec
 
@@ -19,9 +19,8 @@ COUNT = int(os.environ.get("PTXSPEC_RANDOM_KERNELS", "300"))
 
 def compiled(kernel: RandomKernel, place: Path, target: str) -> ptxspec.backend.executable.Executable | None:
     """The executable, or ``None`` when the kernel is not proved."""
-    place.write_text(kernel.source)
     try:
-        return ptxspec.compile(load(place).kernel, target=target)
+        return ptxspec.compile(written(place, kernel.source).kernel, target=target)
     except ptxspec.ProofError:
         return None
 

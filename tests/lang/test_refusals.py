@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import linecache
 from pathlib import Path
 
 import pytest
+from loading import written
 
 from ptxspec.diagnostics import Diagnostic, KernelError, Span
 
@@ -38,14 +38,7 @@ _numbers = itertools.count()
 
 def refusal(tmp_path: Path, text: str) -> Diagnostic:
     """The diagnostic of the kernel ``k`` in ``text``."""
-    name = f"refused_{next(_numbers)}"
-    path = tmp_path / f"{name}.py"
-    path.write_text(HEADER + text)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = written(tmp_path / f"refused_{next(_numbers)}.py", HEADER + text)
     with pytest.raises(KernelError) as caught:
         module.k.kernel()
     diagnostic = caught.value.diagnostics[0]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+from loading import load
 
 from ptxspec.lang.function import KernelFunction
 from ptxspec.proof import prove
@@ -14,16 +13,6 @@ from ptxspec.proof import prove
 CORPUS = Path(__file__).resolve().parent.parent / "proofs"
 VERDICTS = ("proved", "refuted", "unknown", "vacuous")
 FILES = sorted(CORPUS.glob("*/*.py"))
-
-
-def load(path: Path) -> ModuleType:
-    """The module of a corpus file."""
-    spec = importlib.util.spec_from_file_location(f"corpus_{path.parent.name}_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def cases() -> list[tuple[str, str, KernelFunction, tuple[str, ...]]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from itertools import count
 from pathlib import Path
 
 import pytest
+from loading import written
 
 from ptxspec.proof import ProofReport, prove
 
@@ -41,13 +41,8 @@ KERNELS = [
 
 
 def report(parameters: str, lines: list[str], tmp_path: Path) -> ProofReport:
-    path = tmp_path / f"remedy_{next(_numbers)}.py"
-    path.write_text(f"{HEAD}{parameters}):\n{ENTRY}" + "".join(f"    {line}\n" for line in lines))
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    text = f"{HEAD}{parameters}):\n{ENTRY}" + "".join(f"    {line}\n" for line in lines)
+    module = written(tmp_path / f"remedy_{next(_numbers)}.py", text)
     return prove(module.kernel, use_cache=False)
 
 

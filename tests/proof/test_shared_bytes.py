@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from loading import load
 from proof_support.maker import traced
 
 from ptxspec.lang.function import KernelFunction
@@ -26,12 +26,7 @@ def kernel(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32"), C: T.Te
 
 def module(verdict: str) -> ModuleType:
     """The corpus file of a verdict."""
-    spec = importlib.util.spec_from_file_location(f"shared_bytes_{verdict}", CORPUS / verdict / "shared_bytes.py")
-    assert spec is not None
-    assert spec.loader is not None
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
+    return load(CORPUS / verdict / "shared_bytes.py")
 
 
 def kernels(verdict: str) -> list[KernelFunction]:

@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from kernels import read_next_row, scale_rows, transposed_in
+from kernels import scale_rows, transposed_in
+from loading import example
 
 import ptxspec
 from ptxspec.diagnostics import LaunchError
+
+read_next_row = example("read_next_row").read_next_row
 
 ROWS = np.arange(400, dtype=np.float32).reshape(100, 4)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kernels import cta_copy
+from loading import example
 from ptxspec.backend import cubins
 from ptxspec.backend.emit import emit
+
+cta_copy = example("cta_copy").cta_copy
 
 
 @pytest.fixture

@@ -6,10 +6,14 @@ import re
 
 import numpy as np
 import pytest
-from kernels import cta_copy, read_next_row, strided_load
+from loading import example
 
 import ptxspec
 from ptxspec.compat import tvm
+
+cta_copy = example("cta_copy").cta_copy
+read_next_row = example("read_next_row").read_next_row
+strided_load = example("strided_load").strided_load
 
 
 def test_strided_load_with_the_documents_host_code() -> None:

@@ -6,12 +6,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kernels import read_next_row, scale_rows
+from kernels import scale_rows
+from loading import example
 from ptxspec.backend import fastpath
 from ptxspec.backend.arrays import ArrayView
 
 import ptxspec
 from ptxspec.diagnostics import LaunchError
+
+read_next_row = example("read_next_row").read_next_row
 
 
 class Tensor:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
 import pytest
+from loading import EXAMPLES, example
 from ptxspec.backend.emit import emit
 from ptxspec.backend.simulate import Argument, PointerArgument, ScalarArgument, SimulationFault, simulate
 
 from ptxspec.scalar.evaluate import evaluate
 from ptxspec.scalar.expr import Expr
 
-BROKEN = Path(__file__).parents[2] / "examples" / "broken"
+BROKEN = EXAMPLES / "broken"
 
 
 def wide(rows: int, columns: int) -> np.ndarray:
@@ -36,12 +36,7 @@ CASES: dict[str, tuple[str, tuple[int, int, int], list[np.ndarray | int], str]] 
 def test_the_simulator_finds_it_too(name):
     kind, thread, given, text = CASES[name]
     path = BROKEN / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(f"broken_{name}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    kernel = loaded.kernel.kernel()
+    kernel = example(f"broken/{name}").kernel.kernel()
     module = emit(kernel, "sm_90")
     args: list[Argument] = []
     for parameter, value in zip(module.params, given):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 
 import numpy as np
 import pytest
+from loading import example
 
 import ptxspec
 
@@ -23,14 +22,8 @@ def test_the_pages_program_runs(root, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (130, 200), (1, 4), (63, 68)])
-def test_the_example_copies_any_shape(root, shape) -> None:
-    spec = importlib.util.spec_from_file_location("tile_copy", root / "examples" / "tile_copy.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["tile_copy"] = module
-    spec.loader.exec_module(module)
-    exe = ptxspec.compile(module.tile_copy, target="sm_90")
+def test_the_example_copies_any_shape(shape) -> None:
+    exe = ptxspec.compile(example("tile_copy").tile_copy, target="sm_90")
     assert "ld.global.v4.b32" in exe.ptx
     a = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     b = np.zeros_like(a)
