@@ -68,12 +68,12 @@ def smt(claim: Expr, context: Context) -> str | None:
     return "(set-logic ALL)\n" + str(solver.to_smt2())
 
 
-def cvc5_says(text: str) -> str:
-    """``sat``, ``unsat`` or ``unknown``."""
+def cvc5_says(text: str, limit: str = CVC5_LIMIT) -> str:
+    """``sat``, ``unsat`` or ``unknown``, within a limit of cvc5's own units."""
     import cvc5
 
     solver = cvc5.Solver()
-    solver.setOption("rlimit", CVC5_LIMIT)
+    solver.setOption("rlimit", limit)
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "goal")
     symbols = parser.getSymbolManager()

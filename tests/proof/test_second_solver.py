@@ -3,53 +3,20 @@
 from __future__ import annotations
 
 import pytest
-import z3
 from proof_support import generator
+from soundness_campaign.solvers import cvc5_says, smt
 from test_corpus import CASES
 
 from ptxspec.diagnostics import KernelError
 from ptxspec.proof.defined import Defined
-from ptxspec.proof.encode import Encoder, Unsupported
 from ptxspec.proof.facts import Context
 from ptxspec.proof.solver import Session
 from ptxspec.proof.statements import local_drafts
 from ptxspec.proof.threads import concurrent_drafts
 from ptxspec.proof.walk import Walker
-from ptxspec.proof.witness import order
-from ptxspec.scalar.expr import BOOL, Const, Expr
+from ptxspec.scalar.expr import Const, Expr
 
-cvc5 = pytest.importorskip("cvc5")
-
-
-def smt_text(claim: Expr, context: Context) -> str | None:
-    """The negated goal under its facts as SMT-LIB; None where something has no encoding."""
-    encoder = Encoder()
-    try:
-        terms = [encoder.boolean(f.condition) for f in context] + [z3.Not(encoder.boolean(claim))]
-    except Unsupported:
-        return None
-    for var in order(claim, context.facts()):
-        if var.dtype == BOOL or var in encoder.terms:
-            terms.extend(encoder.bounds(var))
-    solver = z3.SimpleSolver()
-    solver.add(*encoder.definitions)
-    solver.add(*terms)
-    return "(set-logic ALL)\n" + solver.to_smt2()
-
-
-def ask(text: str) -> str:
-    """cvc5's answer, within a resource limit."""
-    solver = cvc5.Solver()
-    solver.setOption("rlimit", "200000")
-    parser = cvc5.InputParser(solver)
-    parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "goal")
-    symbols = parser.getSymbolManager()
-    answer = ""
-    while True:
-        command = parser.nextCommand()
-        if command.isNull():
-            return answer
-        answer = str(command.invoke(solver, symbols)).strip() or answer
+pytest.importorskip("cvc5")
 
 
 def goals(kernel: object) -> list[tuple[Expr, Context]]:
@@ -66,10 +33,10 @@ def compare(kernel: object) -> int:
     compared = 0
     for claim, context in goals(kernel):
         ours = session.decide(claim, context).verdict
-        text = smt_text(claim, context)
+        text = smt(claim, context)
         if text is None or ours == "unknown":
             continue
-        theirs = ask(text)
+        theirs = cvc5_says(text, "200000")
         if theirs in ("sat", "unsat"):
             compared += 1
             assert (ours == "proved") == (theirs == "unsat"), f"{claim}: {ours}, but cvc5 says {theirs}\n{text}"
