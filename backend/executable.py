@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 from ptxspec.diagnostics import Diagnostic, LaunchError, Note
 from ptxspec.lang.ir import Buffer, Kernel
+from ptxspec.lang.target import aiming
 
 from .arrays import ArrayView
 from .checks import Bound, HostChecks
@@ -268,11 +269,14 @@ def compile(source: KernelFunction | Kernel, target: str = "cuda", *, ptx: tuple
     :class:`EmitError` where the target lacks something. The same kernel for the same target is compiled once.
     """
     sm = resolve_target(target)
+    if not isinstance(source, Kernel) and not hasattr(source, "kernel"):
+        trace(source)   # refuses it, before it is looked up
     kept = _compiled.setdefault(source, {})
     key = (sm, target == "sim", ptx)
     found = kept.get(key)
     if found is None:
-        kernel = trace(source)
+        with aiming(sm):
+            kernel = trace(source)
         from ptxspec.proof import ProofError, prove
         report = prove(kernel, sm=sm)
         if report.verdict != "proved":

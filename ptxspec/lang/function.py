@@ -9,10 +9,10 @@ from contextlib import suppress
 from types import FunctionType
 from typing import NoReturn
 
-from ptxspec.diagnostics import Diagnostic, KernelError, PtxspecError, Span
-from ptxspec.lang import ir
+from ptxspec.diagnostics import Diagnostic, KernelError, Note, PtxspecError, Span
+from ptxspec.lang import ir, target
 from ptxspec.lang.declare import Tensor, dims_of, make_buffer
-from ptxspec.lang.errors import placed, refuse
+from ptxspec.lang.errors import placed, raised_at, refuse, said
 from ptxspec.lang.reader.calls import Returned
 from ptxspec.lang.reader.frame import Frame, outer_names
 from ptxspec.lang.reader.source import Source, source_of
@@ -36,7 +36,7 @@ class KernelFunction:
         self.__module__ = function.__module__
         self.__wrapped__ = function
         self._around = around
-        self._kernel: ir.Kernel | None = None
+        self._kernels: dict[str, ir.Kernel] = {}
 
     @property
     def file(self) -> str:
@@ -49,10 +49,25 @@ class KernelFunction:
         return self.function.__code__.co_firstlineno
 
     def kernel(self) -> ir.Kernel:
-        """The typed kernel; KernelError with the user's line when it cannot be read."""
-        if self._kernel is None:
-            self._kernel = _read(self.function, self._around)
-        return self._kernel
+        """The typed kernel; KernelError with the user's line when it cannot be read.
+
+        Where the choice of an instruction depends on the target, there is one for each; see :mod:`.target`.
+        """
+        found = self._kernels.get("") or self._kernels.get(target.aimed())
+        if found is None:
+            with target.noticing() as asked:
+                found = self.read()
+            self._kernels[target.aimed() if asked else ""] = found
+        return found
+
+    def kernel_for(self, sm: str) -> ir.Kernel:
+        """The typed kernel as it is for ``sm``."""
+        with target.aiming(sm):
+            return self.kernel()
+
+    def read(self) -> ir.Kernel:
+        """Read the kernel for the target that is aimed at."""
+        return _read(self.function, self._around)
 
     def adjoint(self) -> KernelFunction:
         """The kernel that carries gradients backwards: see :func:`ptxspec.tiles.adjoint.adjoint`."""
@@ -78,11 +93,25 @@ def function(definition: Callable[..., object]) -> KernelFunction:
     """Decorator: make a kernel of a function. Parameters are annotated with T.Tensor(...) or a scalar type."""
     if isinstance(definition, KernelFunction):
         return definition
-    if not isinstance(definition, FunctionType):
-        refuse("K200", f"@T.function decorates a function written with `def`, not {type(definition).__name__}")
     caller = sys._getframe(1)
+    if not isinstance(definition, FunctionType):
+        what = f"the class `{definition.__name__}`" if isinstance(definition, type) else said(definition)
+        refuse("K200", f"@T.function decorates a function written with `def`, not {what}",
+               Span(caller.f_code.co_filename, caller.f_lineno),
+               help="decorate each kernel of the class" if isinstance(definition, type) else "")
     around = {} if caller.f_locals is caller.f_globals else dict(caller.f_locals)
     return KernelFunction(definition, around)
+
+
+def kernel_of(source: object) -> ir.Kernel:
+    """The typed kernel of a kernel function, or the kernel itself; KernelError K200 for anything else."""
+    if isinstance(source, ir.Kernel):
+        return source
+    read = getattr(source, "kernel", None)
+    found = read() if callable(read) and not isinstance(source, type) else None
+    if not isinstance(found, ir.Kernel):
+        refuse("K200", f"a kernel is wanted here, not {said(source)}", help="decorate the function with @T.function")
+    return found
 
 
 class Reader(Statements):
@@ -236,6 +265,10 @@ def _read(definition: FunctionType, around: Mapping[str, object]) -> ir.Kernel:
         raise KernelError(Diagnostic("K209", "the kernel is nested too deeply to be read",
                                      _safe_place(reader))) from error
     except Exception as error:
+        at = raised_at(error)
+        if at is not None:   # a method of the user's own object, called for us
+            raise KernelError(Diagnostic("K208", f"an object of the kernel's raised {type(error).__name__}: {error}",
+                                         _safe_place(reader), notes=(Note("note", "raised here", at),))) from error
         raise KernelError(Diagnostic("K290", f"this could not be read ({type(error).__name__}: {error}); that is a "
                                              f"defect of "
                                              "ptxspec, not of the kernel", _safe_place(reader))) from error
@@ -246,4 +279,4 @@ def _safe_place(reader: Reader) -> Span:
     return reader.place() if reader.frames else Span(code.co_filename, code.co_firstlineno)
 
 
-__all__ = ["KernelFunction", "function"]
+__all__ = ["KernelFunction", "function", "kernel_of"]

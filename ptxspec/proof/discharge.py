@@ -9,6 +9,8 @@ from typing import Protocol
 
 from ptxspec.diagnostics import Diagnostic, Note
 from ptxspec.lang import ir
+from ptxspec.lang.function import kernel_of
+from ptxspec.lang.target import aiming
 from ptxspec.proof import cache, explain, remedy
 from ptxspec.proof.codes import code_of
 from ptxspec.proof.defined import Defined
@@ -45,7 +47,8 @@ def prove(
     ``rlimit`` bounds the work of one query in Z3's own units, so that the outcome does not depend on the machine.
     """
     if not isinstance(kernel, ir.Kernel):
-        kernel = kernel.kernel()
+        with aiming(sm):
+            kernel = kernel_of(kernel)
     started = time.perf_counter()
     session = Session(rlimit=rlimit, cache=cache.open_cache(_digest()) if use_cache else None)
     walker = Walker(kernel)

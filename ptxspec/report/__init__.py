@@ -33,7 +33,7 @@ def replay(kernel: KernelFunction | Kernel, obligation: Obligation, sm: str = "s
     """
     from ptxspec.backend.replay import replay as run
     from ptxspec.lang.ir import Kernel
-    return run(kernel if isinstance(kernel, Kernel) else kernel.kernel(), obligation, sm)
+    return run(kernel if isinstance(kernel, Kernel) else kernel.kernel_for(sm), obligation, sm)
 
 
 def replay_all(kernel: KernelFunction | Kernel, report: ProofReport) -> list[Replay]:

@@ -71,7 +71,7 @@ class Section:
 def page(items: Sequence[tuple[KernelFunction | ir.Kernel, ProofReport]], title: str = "", *,
          replays: Sequence[Sequence[Replay]] = ()) -> str:
     """The page about the given kernels and their reports; ``replays`` has the replayed obligations of each."""
-    sections = [section(k if isinstance(k, ir.Kernel) else k.kernel(), r) for k, r in items]
+    sections = [section(k if isinstance(k, ir.Kernel) else k.kernel_for(r.sm), r) for k, r in items]
     sections = [replace(s, replays=tuple(found)) for s, found in zip(sections, replays)] + sections[len(replays):]
     name = title or (f"Proofs of {sections[0].name}" if len(sections) == 1 else "Proofs")
     template = _environment().get_template("page.html")

@@ -83,11 +83,9 @@ class Adjoint(KernelFunction):
         super().__init__(function, around)
         self.__name__ = function.__name__ + "_adjoint"
 
-    def kernel(self) -> ir.Kernel:
+    def read(self) -> ir.Kernel:
         """The typed adjoint; KernelError with the user's line where an operation has none."""
-        if self._kernel is None:
-            self._kernel = Backwards(self.function, self._around).read()
-        return self._kernel
+        return Backwards(self.function, self._around).read()
 
 
 _known: dict[KernelFunction, Adjoint] = {}

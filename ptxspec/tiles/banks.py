@@ -12,14 +12,11 @@ from dataclasses import replace
 from ptxspec.lang import ir
 from ptxspec.lang.locate import element_bytes, locate
 from ptxspec.lang.trace import Tracer
-from ptxspec.layout import S, TileLayout
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import evaluate
 from ptxspec.scalar.expr import Expr, Poly, variables
 
 WARP, BANKS, WORD = 32, 32, 4
-#: Bytes by which rows are padded: the widest access, so that rows keep their alignment.
-PAD = 16
 #: Static shared memory of a block.
 STATIC = 48 * 1024
 
@@ -34,23 +31,19 @@ class Banks:
 
     def finish(self, kernel: ir.Kernel) -> ir.Kernel:
         """The kernel with the better layout of each tile, and notes on what conflicts are left."""
+        from ptxspec.tiles.padding import better
         for k, tile in enumerate(self.tiles):
-            before = worst(kernel, tile)
-            if before <= 1:
-                continue
-            padded = _padded(kernel, tile)
-            if padded is not None and worst(padded[0], padded[1]) < before:
-                note = (f"{tile.span}: rows of `{tile.name}` are padded by {PAD} bytes: at worst "
-                        f"{worst(padded[0], padded[1])} lanes wait on one bank, not {before}")
-                kernel = replace(padded[0], notes=(*kernel.notes, note))
-                self.tiles[k] = padded[1]
+            found = better(self.tracer, kernel, tile)
+            if found is not None:
+                kernel, self.tiles[k], note = found
+                kernel = replace(kernel, notes=(*kernel.notes, note))
         if len(self.tiles) > 1:
             from ptxspec.tiles.barriers import of
             from ptxspec.tiles.storage import share
             kernel = share(kernel, self.tiles, of(self.tracer))
         left = tuple(dict.fromkeys(
             f"{access.span}: {what} of `{view.buffer.name}`: up to {count} lanes wait on one bank"
-            for access, view, what, count in conflicts(kernel) if count > 1))
+            for access, view, _, count, what in told(kernel) if count > 1))
         return replace(kernel, notes=(*kernel.notes, *left))
 
 
@@ -61,7 +54,7 @@ def watch(tracer: Tracer, tile: ir.Buffer) -> None:
     banks.tiles.append(tile)
 
 
-Found = tuple[ir.Statement, ir.View, str, int]
+Found = tuple[ir.Statement, ir.View, int, int]
 
 
 def worst(kernel: ir.Kernel, tile: ir.Buffer) -> int:
@@ -69,14 +62,27 @@ def worst(kernel: ir.Kernel, tile: ir.Buffer) -> int:
     return max((count for _, view, _, count in conflicts(kernel) if view.buffer is tile), default=1)
 
 
-def conflicts(kernel: ir.Kernel) -> Iterator[Found]:
-    """Each access to shared memory with its count; 1 is none. Accesses that cannot be worked out are left out."""
-    for statement, view, index, words, what in accesses(kernel.body):
-        if view.buffer.scope != "shared":
-            continue
-        count = _degree(kernel, view, index, words * element_bytes(view.dtype))
-        if count is not None:
-            yield statement, view, what, count
+def conflicts(kernel: ir.Kernel, body: tuple[ir.Statement, ...] | None = None) -> Iterator[Found]:
+    """Each access to shared memory (of ``body``; by default of all) with its bytes and its count; a count of 1 is none.
+    Accesses that cannot be worked out are left out."""
+    for statement, view, size, count, _ in told(kernel, body):
+        yield statement, view, size, count
+
+
+def told(kernel: ir.Kernel, body: tuple[ir.Statement, ...] | None = None) -> \
+        Iterator[tuple[ir.Statement, ir.View, int, int, str]]:
+    """As :func:`conflicts`, with a word for each access."""
+    for statement, view, index, words, what in accesses(kernel.body if body is None else body):
+        if view.buffer.scope == "shared":
+            size = words * element_bytes(view.dtype)
+            count = _degree(kernel, view, index, size)
+            if count is not None:
+                yield statement, view, size, count, what
+
+
+def phases(size: int) -> int:
+    """In how many parts a warp is served when each lane moves ``size`` bytes."""
+    return 1 if size <= WORD else max(1, size // WORD)
 
 
 def accesses(body: tuple[ir.Statement, ...]) -> Iterator[tuple[ir.Statement, ir.View, list[Expr], int, str]]:
@@ -111,7 +117,7 @@ def _degree(kernel: ir.Kernel, view: ir.View, index: list[Expr], size: int) -> i
     for lane in range(lanes):
         place = {"tid.x": lane % width, "tid.y": lane // width % height, "tid.z": lane // (width * height)}
         at.append(_value(byte, {**fixed, **{v: place[r] for r, v in tids.items()}}))
-    together = WARP if size <= WORD else max(1, WARP * WORD // size)
+    together = max(1, WARP // phases(size))
     count = 1
     for start in range(0, lanes, together):
         banks: dict[int, set[int]] = {}
@@ -126,31 +132,6 @@ def _value(byte: Poly, env: dict[Expr, int]) -> int:
     value = evaluate(byte, env)
     assert isinstance(value, int)
     return value
-
-
-# --- padding
-
-
-def _padded(kernel: ir.Kernel, tile: ir.Buffer) -> tuple[ir.Kernel, ir.Buffer] | None:
-    """The kernel with rows of ``tile`` 16 bytes apart more; None where its views rest on rows without gaps."""
-    size = element_bytes(tile.dtype)
-    shape = [e.const for e in tile.shape]
-    if len(shape) < 2 or tile.layout != TileLayout.row_major(tile.shape) or PAD % size:
-        return None
-    if any(not isinstance(step, (ir.Sub, ir.Permute, ir.Reinterpret)) for _, view, *_ in accesses(kernel.body)
-           if view.buffer is tile for step in view.steps):
-        return None
-    pitch = shape[-1] + PAD // size
-    strides = [1]
-    for k in reversed(range(1, len(shape))):
-        strides.insert(0, pitch if k == len(shape) - 1 else strides[0] * shape[k])
-    layout = TileLayout(S[tuple(shape):tuple(strides)])
-    total = sum(size_of(b) for b in kernel.buffers if b.scope == "shared" and b is not tile)
-    new = replace(tile, layout=layout)
-    if total + size_of(new) > STATIC:
-        return None
-    return replace(kernel, buffers=tuple(new if b is tile else b for b in kernel.buffers),
-                   body=tuple(moved(s, tile, new) for s in kernel.body)), new
 
 
 def size_of(buffer: ir.Buffer) -> int:

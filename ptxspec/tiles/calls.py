@@ -74,12 +74,14 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
 
 
 def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object = None, bounds_check: bool = True,
-                    aligned: bool = False, vectors: bool = True) -> None:
+                    aligned: bool = False, vectors: bool = True) -> RegisterTile:
     """Add tile ``t`` atomically into ``a[offset[0] + i, ...]``; elements outside the array are skipped.
 
-    Each element is added on its own, at device scope and in no particular order. float32, float16 and bfloat16 go as
-    vectors where alignment is proved, which needs sm_90; ``vectors=False`` keeps to single additions for older targets.
-    float32 in global memory treats subnormal numbers as zero, as the hardware does. Codes K230 to K235.
+    The result is the tile of what was there before (zero outside); where it is not used, ``red`` is emitted, which
+    fetches nothing. Each element is added on its own, at device scope and in no particular order. float32, float16 and
+    bfloat16 go as vectors where alignment is proved and the target has such an instruction (sm_90); ``vectors=False``
+    keeps to single additions. float32 in global memory treats subnormal numbers as zero, as the hardware does.
+    Codes K230 to K235.
     """
     tracer = current("T.tile_atomic_add")
     array = array_of(a, "tile_atomic_add", tracer)
@@ -88,9 +90,9 @@ def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object 
     flags(tracer, vectors=vectors)
     if isinstance(t, tape.TapedTile):
         tape.store(t.tracer, region, t, clears=False)
-        return
+        return tape.TapedTile(t.tracer, t.shape, t.dtype, t.plan)
     plan, cells = spread(t, tracer)
-    move.add(tracer, region, plan, cells, vectors=vectors)
+    return RegisterTile.old_values(tracer, region, plan, cells, vectors)
 
 
 def target(array: TensorView, t: object, offset: object, bounds_check: bool, aligned: bool, what: str,

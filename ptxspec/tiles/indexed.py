@@ -39,6 +39,10 @@ class Picked(Region):
         """The same tile of another array of the same shape and layout."""
         return Picked(self.tracer, array, self.shape, self.offset, self.indices, self.along)
 
+    def anew(self) -> Picked:
+        """As it was made: indices are read again."""
+        return self.on(self.array)
+
     def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
         """Array indices of the tile's element ``at``; one from memory is read where this is first asked for."""
         found = list(super().element(at))
@@ -125,18 +129,19 @@ def tile_store_indexed(a: TensorView, indices: Indices, t: RegisterTile | Tensor
 
 
 def tile_atomic_add_indexed(a: TensorView, indices: Indices, t: RegisterTile | TensorView,
-                            offset: object = None, axis: int = 0, vectors: bool = True) -> None:
+                            offset: object = None, axis: int = 0, vectors: bool = True) -> RegisterTile:
     """Add element i along ``axis`` of tile ``t`` atomically to ``a`` at ``offset[axis] + indices[i]``.
 
-    Outside is skipped; equal indices add up. Codes K230 to K236.
+    Outside is skipped; equal indices add up. The result is the tile of what was there before, as in
+    :func:`tile_atomic_add`. Codes K230 to K236.
     """
     tracer = current("T.tile_atomic_add_indexed")
     atomic(array_of(a, "tile_atomic_add_indexed", tracer), "tile_atomic_add_indexed", tracer)
     if isinstance(t, tape.TapedTile):
         _taped(t, a, indices, offset, axis, "tile_atomic_add_indexed", clears=False)
-        return
+        return tape.TapedTile(t.tracer, t.shape, t.dtype, t.plan)
     region, plan, cells = _scatter(tracer, a, indices, t, offset, axis, "tile_atomic_add_indexed")
-    move.add(tracer, region, plan, cells, vectors=vectors)
+    return RegisterTile.old_values(tracer, region, plan, cells, vectors)
 
 
 def _scatter(tracer: Tracer, a: object, indices: Indices, t: object, offset: object, axis: int,

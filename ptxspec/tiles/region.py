@@ -16,10 +16,8 @@ from ptxspec.layout.value import Value
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range, is_integer
+from ptxspec.tiles.access import WIDEST, widest
 from ptxspec.tiles.facts import Known
-
-#: Widest access of one thread in bytes on every target that the language knows (256 bits need sm_100).
-WIDEST = 16
 
 
 class Region:
@@ -40,6 +38,10 @@ class Region:
     def on(self, array: TensorView) -> Region:
         """The same tile of another array of the same shape and layout."""
         return Region(self.tracer, array, self.shape, self.offset, self.checked)
+
+    def anew(self) -> Region:
+        """The region for code that is written again: nothing that was read before is known."""
+        return self
 
     def claim(self, axis: int) -> None:
         """Take 16-byte accesses along ``axis`` as given: they are emitted, and the prover judges them."""
@@ -89,7 +91,7 @@ class Region:
     def _words(self, axis: int) -> int:
         if self.unit_axis() != axis:
             return 1
-        words = WIDEST // self.bytes
+        words = widest(self.array) // self.bytes
         while words > 1:
             if self.shape[axis] % words == 0 and self.aligned(axis, words):
                 return words

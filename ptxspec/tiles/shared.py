@@ -40,6 +40,9 @@ class SharedTile(TensorView):
 
     __slots__ = ("_changes", "_tracer")
 
+    #: What kernels may use beyond a tensor's names.
+    ptxspec_more = ("astype",)
+
     def __init__(self, tracer: Tracer, view: TensorView, changes: Changes | None = None) -> None:
         super().__init__(view.ir)
         self._tracer = tracer

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ptxspec.lang import ir
@@ -21,34 +20,45 @@ from ptxspec.tiles.shared import SharedTile
 
 
 @dataclass(frozen=True)
-class Fused:
-    """A load and a store that were emitted as one copy: the statements ``block[start:end]``."""
+class Emitted:
+    """Statements of ``block`` that are written otherwise when their tile is used: a load and a store that became one
+    copy, or an addition whose old values nobody had asked for. ``again`` writes them and gives the tile's registers."""
 
     block: list[ir.Statement]
-    start: int
-    end: int
-    source: Region
-    target: Region
+    statements: tuple[ir.Statement, ...]
+    again: Callable[[], TensorView]
 
-    @contextmanager
-    def reopened(self, tracer: Tracer) -> Iterator[None]:
-        """Take the copy out again; what is emitted meanwhile goes into its place."""
+    @classmethod
+    def by(cls, tracer: Tracer, emit: Callable[[], None], again: Callable[[], TensorView]) -> Emitted:
+        """What ``emit`` writes now."""
+        tracer.settle()
+        block = tracer.blocks[-1]
+        start = len(block)
+        emit()
+        return cls(block, tuple(block[start:]), again)
+
+    def rewritten(self, tracer: Tracer) -> TensorView:
+        """Take the statements out; what :attr:`again` emits goes into their place."""
         tracer.settle()     # what waits belongs to the block being read, not to this one
-        following = self.block[self.end:]
-        del self.block[self.start:]
+        # Found by identity: places in the block shift when other operations are written anew.
+        start = next((k for k, s in enumerate(self.block) if self.statements and s is self.statements[0]),
+                     len(self.block))
+        following = self.block[start + len(self.statements):]
+        del self.block[start:]
         saved = tracer.blocks
         tracer.blocks = saved[: next(k for k, b in enumerate(saved) if b is self.block) + 1]
         try:
-            yield
+            cells = self.again()
         finally:
             tracer.blocks = saved
         self.block.extend(following)
+        return cells
 
 
 class RegisterTile:
     """A tile spread over the registers of a CTA. ``t * 2 + u`` computes element by element on tiles of one layout."""
 
-    __slots__ = ("_block", "_cells", "_fused", "_home", "_load", "_owned", "_seen", "_touched", "_tracer", "dtype",
+    __slots__ = ("_block", "_cells", "_emitted", "_home", "_load", "_owned", "_seen", "_touched", "_tracer", "dtype",
                  "plan", "shape")
 
     ptxspec_intrinsic = True
@@ -61,7 +71,7 @@ class RegisterTile:
         self.plan = plan
         self._cells = cells
         self._load = load
-        self._fused: Fused | None = None
+        self._emitted: Emitted | None = None
         self._owned: dict[tuple[int, ...], tuple[tuple[Expr, ...], Expr, Expr]] = {}
         self._seen: tuple[list[ir.Statement], SharedTile] | None = None
         self._home: SharedTile | None = None    # where the elements are, once one was assigned that is not the thread's
@@ -86,11 +96,9 @@ class RegisterTile:
         if self._home is not None:
             return self._home.registers(self.plan).cells()
         self._touched.append(self._tracer.blocks[-1])
-        if self._fused is not None:
-            fused, self._fused = self._fused, None
-            with fused.reopened(self._tracer):
-                self._cells = move.load(self._tracer, fused.source, self.plan, "tile")
-                move.store(self._tracer, fused.target, self.plan, self._cells)
+        if self._emitted is not None:
+            emitted, self._emitted = self._emitted, None
+            self._cells = emitted.rewritten(self._tracer)
         if self._cells is None:
             assert self._load is not None
             self._tracer.take_back(self)
@@ -197,17 +205,28 @@ class RegisterTile:
             return False
         if not self._tracer.take_back(self):
             return False
-        source, self._load = self._load, None
-        block = self._tracer.blocks[-1]
-        start = len(block)
-        move.copy(self._tracer, source, target, self._tracer.threads)
-        self._fused = Fused(block, start, len(block), source, target)
+        tracer, source, self._load = self._tracer, self._load, None
+
+        def apart() -> TensorView:
+            cells = move.load(tracer, source, self.plan, "tile")
+            move.store(tracer, target, self.plan, cells)
+            return cells
+
+        self._emitted = Emitted.by(tracer, lambda: move.copy(tracer, source, target, tracer.threads), apart)
         return True
 
     def _same_width(self, target: Region) -> bool:
         """A claimed width must show in the code, so it is not narrowed to the other end's."""
         assert self._load is not None
         return self._load.words(self.plan.axis) == target.words(self.plan.axis)
+
+    @classmethod
+    def old_values(cls, tracer: Tracer, region: Region, plan: Plan, cells: TensorView, vectors: bool) -> RegisterTile:
+        """Add ``cells`` to the array; the tile of what was there before, which costs nothing unless it is used."""
+        tile = cls(tracer, plan.shape, region.array.dtype, plan, None)
+        tile._emitted = Emitted.by(tracer, lambda: move.add(tracer, region, plan, cells, vectors=vectors),
+                                   lambda: move.exchange(tracer, region.anew(), plan, cells, vectors=vectors))
+        return tile
 
     def ptxspec_binary(self, name: str, other: object, reflected: bool) -> RegisterTile:
         """``self name other`` element by element; the other side is a tile of the same layout or a scalar."""

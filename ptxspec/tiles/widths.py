@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ptxspec.lang.locate import locate
+from ptxspec.lang.target import target
 from ptxspec.lang.trace import Tracer
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import INDEX, Expr, Op, Poly, Var, show
-from ptxspec.tiles.access import Verb, opcode
-from ptxspec.tiles.region import WIDEST, Region
+from ptxspec.tiles.access import WIDEST, Verb, opcode, widest
+from ptxspec.tiles.region import Region
 
 
 def note(tracer: Tracer, verb: Verb, region: Region, axis: int, words: int, limited: str = "") -> None:
@@ -26,8 +27,10 @@ def note(tracer: Tracer, verb: Verb, region: Region, axis: int, words: int, limi
         because = "one element at a time"
     text = f"{tracer.place()}: `{name}` goes by {code}, {size} bytes an access: {because}"
     wider = limited if words < own else obstacle(region, axis, wish(region, axis))
-    if verb.name == "red" and words >= verb.limit(region.array):
-        wider = f"no wider atomic addition of {region.array.dtype}" + ("" if verb.vectors else " with vectors=False")
+    if verb.adds and words >= verb.limit(region.array):
+        memory = region.array.scope()
+        wider = f"no wider atomic addition of {region.array.dtype} in {memory} memory " + \
+            (f"on {target()}" if verb.vectors else "with vectors=False")
     line = f"{text}; {wider}"
     if line not in tracer.notes:
         tracer.notes.append(line)
@@ -42,8 +45,10 @@ def wish(region: Region, axis: int) -> int:
 def obstacle(region: Region, axis: int, words: int) -> str:
     """What stands against accesses of ``words`` elements along ``axis``, and what would remove it."""
     size, array, name = words * region.bytes, region.array, region.array.ir.buffer.name
-    if size > WIDEST:
-        return "the widest there is (32 bytes need sm_100)"
+    if size > 2 * WIDEST:
+        return "the widest there is"
+    if size > WIDEST and widest(array) <= WIDEST:
+        return "the widest there is (32 bytes need sm_100 and a base at a multiple of 32)"
     if region.unit_axis() is None:
         return f"wider needs neighbours in memory: no axis of `{name}` that the tile spans has unit stride"
     if region.shape[axis] % words:

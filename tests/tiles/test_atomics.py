@@ -66,6 +66,70 @@ def test_whole_vectors_where_the_type_has_them(dtype, vector) -> None:
     assert ".v" not in "".join(opcodes(ptxspec.compile(single, target="sm_90").ptx))
 
 
+@pytest.mark.parametrize(("sm", "word"), [("sm_80", "f32"), ("sm_90", "v4.f32"), ("sm_100", "v4.f32")])
+def test_the_target_decides_between_vectors_and_single_additions(sm, word) -> None:
+    """One kernel, nothing said in it: vectors where the database has them for the target."""
+    @T.function
+    def add(A: T.Tensor((16, 16), "float32", align=16), B: T.Tensor((20, 16), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        T.tile_atomic_add(B, T.tile_load(A, shape=(16, 16)), offset=(2, 0))
+
+    exe = ptxspec.compile(add, target=sm)
+    assert opcodes(exe.ptx) == {f"red.global.add.{word}"}
+    report = ptxspec.prove(add, sm=sm)
+    assert report.verdict == "proved"
+    assert any(f"no wider atomic addition of float32 in global memory on {sm}" in n for n in report.notes)
+    a, b = values((16, 16), "int32", 1).astype(np.float32) % 50, np.ones((20, 16), np.float32)
+    exe(a, b)
+    np.testing.assert_array_equal(b[2:18], a + 1)
+
+
+@pytest.mark.parametrize("storage", ["register", "shared"])
+@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize("sm", ["sm_80", "sm_90"])
+def test_old_values_come_back_as_a_tile(sm, dtype, storage) -> None:
+    """Zero outside the array; where nobody asks for them, the cheaper instruction is emitted."""
+    @T.function
+    def fetch(A: T.Tensor((16, 16), dtype, align=16), B: T.Tensor((20, 16), dtype, align=16),
+              O: T.Tensor((16, 16), dtype, align=16), first: T.int32):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        old = T.tile_atomic_add(B, T.tile_load(A, shape=(16, 16), storage=storage), offset=(first, 0))
+        T.tile_atomic_add(B, old, offset=(first, 0))
+        T.tile_store(O, old)
+
+    exe = ptxspec.compile(fetch, target=sm)
+    rng = np.random.default_rng(11)
+    for first in (0, 7, -3, 30):
+        a, b = (rng.integers(0, 9, (n, 16)).astype(KINDS[dtype]) for n in (16, 20))
+        before, old, after = b.copy(), np.ones((16, 16), KINDS[dtype]), b.copy()
+        expected = np.zeros((16, 16), KINDS[dtype])
+        for i in range(16):
+            if 0 <= first + i < 20:
+                expected[i] = before[first + i]
+                after[first + i] = 2 * before[first + i] + a[i]
+        exe(a, b, old, first)
+        np.testing.assert_array_equal(old, expected)
+        np.testing.assert_array_equal(b, after)
+    assert "atom.global.add" in exe.ptx
+    assert len(opcodes(exe.ptx)) == 1       # the second addition
+
+
+def test_old_values_of_a_scatter() -> None:
+    @T.function
+    def scatter(A: T.Tensor((8, 8), "float32", align=16), I: T.Tensor((8,), "int32"),
+                B: T.Tensor((8, 8), "float32", align=16), O: T.Tensor((8, 8), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=16))
+        old = T.tile_atomic_add_indexed(B, T.tile_load(I, shape=8, storage="shared"), T.tile_load(A, shape=(8, 8)))
+        T.tile_store(O, old * 2.0)
+
+    a, b, old = (np.arange(64, dtype=np.float32).reshape(8, 8) + k for k in range(3))
+    before = b.copy()
+    ptxspec.compile(scatter, target="sm_90")(a, np.array([3, -1, 0, 9, 1, 2, 7, 6], np.int32), b, old)
+    expected = np.zeros_like(old)
+    expected[[0, 2, 4, 5, 6, 7]] = 2 * before[[3, 0, 1, 2, 7, 6]]
+    np.testing.assert_array_equal(old, expected)
+
+
 def test_atomic_addition_into_shared_memory() -> None:
     @T.function
     def twice(A: T.Tensor((8, 16), "float32", align=16), B: T.Tensor((8, 16), "float32", align=16)):

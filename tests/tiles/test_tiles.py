@@ -66,6 +66,44 @@ def test_a_tile_stored_twice_is_loaded_once() -> None:
     np.testing.assert_array_equal(b.view(np.uint8), expected.view(np.uint8))
 
 
+def test_two_copies_taken_apart_stay_what_they_were() -> None:
+    """Both tiles are used again after their copies; writing the first anew moves the second one's statements."""
+    shape = (32, 8)
+
+    @T.function
+    def two(A: T.Tensor(shape, "float32", align=16), B: T.Tensor(shape, "float32", align=16),
+            C: T.Tensor(shape, "float32", align=16), D: T.Tensor(shape, "float32", align=16),
+            E: T.Tensor(shape, "float32", align=16), F: T.Tensor(shape, "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=16))
+        t = T.tile_load(A, shape=shape)
+        T.tile_store(B, t)
+        u = T.tile_load(C, shape=shape)
+        T.tile_store(D, u)
+        T.tile_store(E, t * 2.0)
+        T.tile_store(F, u * 3.0)
+
+    arrays = [np.random.default_rng(k).random(shape, dtype=np.float32) for k in range(6)]
+    ptxspec.compile(two, target="sm_90")(*arrays)
+    a, b, c, d, e, f = arrays
+    for found, expected in ((b, a), (d, c), (e, 2 * a), (f, 3 * c)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_32_bytes_an_access_where_target_and_base_allow_it() -> None:
+    @T.function
+    def copy(A: T.Tensor((64, 64), "float32", align=32), B: T.Tensor((64, 64), "float32", align=32)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        T.tile_store(B, T.tile_load(A, shape=(64, 64)))
+
+    a = np.random.default_rng(1).random((64, 64), dtype=np.float32)
+    for sm, vector in (("sm_90", "v4"), ("sm_100", "v8")):
+        exe = ptxspec.compile(copy, target=sm)
+        assert set(wide(exe.ptx)) == {f"ld.global.{vector}.b32", f"st.global.{vector}.b32"}
+        b = np.zeros_like(a)
+        exe(a, b)
+        np.testing.assert_array_equal(b, a)
+
+
 @T.function
 def interior(A: T.Tensor((128, 128), "float32", align=16), B: T.Tensor((128, 128), "float32", align=16)):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=(2, 2), block=128))

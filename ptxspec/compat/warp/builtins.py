@@ -163,9 +163,9 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
 
 @intrinsic
 def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object = None, bounds_check: bool = True,
-                    aligned: bool = False) -> None:
-    """:func:`ptxspec.tiles.tile_atomic_add`; the old values are not returned."""
-    tiles.tile_atomic_add(a, t, _offset(offset, _inner(a)), bounds_check, aligned)
+                    aligned: bool = False) -> RegisterTile:
+    """:func:`ptxspec.tiles.tile_atomic_add`: the tile of the old values."""
+    return tiles.tile_atomic_add(a, t, _offset(offset, _inner(a)), bounds_check, aligned)
 
 
 @intrinsic
@@ -186,9 +186,9 @@ def tile_store_indexed(a: TensorView, indices: RegisterTile | TensorView, t: Reg
 
 @intrinsic
 def tile_atomic_add_indexed(a: TensorView, indices: RegisterTile | TensorView, t: RegisterTile | TensorView,
-                            offset: object = None, axis: int = 0) -> None:
+                            offset: object = None, axis: int = 0) -> RegisterTile:
     """:func:`ptxspec.tiles.tile_atomic_add_indexed`."""
-    tiles.tile_atomic_add_indexed(a, indices, t, _offset(offset, _inner(a)), axis)
+    return tiles.tile_atomic_add_indexed(a, indices, t, _offset(offset, _inner(a)), axis)
 
 
 @intrinsic

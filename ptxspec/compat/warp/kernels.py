@@ -140,15 +140,13 @@ class WarpReader(Reader):
 class Specialised(KernelFunction):
     """A Warp kernel for one kind of launch."""
 
-    def __init__(self, function: FunctionType, around: Mapping[str, object], reader: WarpReader) -> None:
+    def __init__(self, function: FunctionType, around: Mapping[str, object], reader: Callable[[], WarpReader]) -> None:
         super().__init__(function, around)
         self._reader = reader
 
-    def kernel(self) -> ir.Kernel:
+    def read(self) -> ir.Kernel:
         """The typed kernel; KernelError with the user's line when it cannot be read."""
-        if self._kernel is None:
-            self._kernel = self._reader.read()
-        return self._kernel
+        return self._reader().read()
 
 
 class Kernel:
@@ -218,7 +216,7 @@ class Kernel:
         function.__module__ = original.__module__
         inner = {n: k.element.trailing for n, k in self.parameters().items() if isinstance(k, ArrayType)}
         return Specialised(function, self._around,
-                           reader(function, self._around, LaunchState(dim, tiled, block), block, inner))
+                           lambda: reader(function, self._around, LaunchState(dim, tiled, block), block, inner))
 
     def run(self, dim: tuple[int, ...], block: int, tiled: bool, arguments: Sequence[object], device: str | None,
             stream: object, gradients: Sequence[Array] = (), reader: type[WarpReader] = WarpReader) -> None:

@@ -272,7 +272,8 @@ class Expressions(ReaderBase):
             self.refuse("K214", f"a kernel value has no attribute `{name}`", node,
                         help="cast with T.float32(x); use T.min, T.max, T.abs, T.Select")
         if isinstance(value, (TensorView, Pointer, SubAccess)):
-            usable = _USABLE[type(value)]
+            usable = [*_USABLE[next(kind for kind in _USABLE if isinstance(value, kind))],
+                      *getattr(value, "ptxspec_more", ())]
             if name not in usable:
                 self.refuse("K214", f"a tensor has no attribute `{name}`", node, help=nearest(name, usable))
         self.node = node
