@@ -18,6 +18,7 @@ from ptxspec.db.load import Specs, packaged, read
 from ptxspec.db.logic import FALSE, TRUE, And, In, Logic, Not, Or, both, either, negate
 from ptxspec.db.tables import HEADER, Renderer, version, vocabulary
 from ptxspec.diagnostics import Diagnostic, Note, SpecError
+from ptxspec.forms.registry import module_file
 from ptxspec.spec.export import Export
 from ptxspec.spec.findings import Findings
 from ptxspec.spec.instruction import Instruction, Slot
@@ -131,8 +132,8 @@ def render(root: Traversable | None = None) -> tuple[dict[str, str], dict[str, s
     tables = {"_vocabulary.py": vocabulary(specs, linked)}
     selectors = {}
     for mnemonic, instruction in linked.items():
-        tables[f"{mnemonic}.py"] = Renderer(instruction, specs).module()
-        selectors[f"{mnemonic}.py"] = selector(instruction, specs)
+        tables[module_file(mnemonic)] = Renderer(instruction, specs).module()
+        selectors[module_file(mnemonic)] = selector(instruction, specs)
     return tables, selectors, {f"{name}.schema.json": schema(name) for name in SCHEMAS}
 
 

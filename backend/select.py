@@ -165,10 +165,10 @@ def _refusal(mnemonic: str, slots: Mapping[str, str], here: Machine) -> Diagnost
 def _choices(mnemonic: str) -> tuple[Choice, ...]:
     registry.table(mnemonic)  # an unknown mnemonic is refused here
     for folder in registry.extra_folders():
-        path = os.path.join(folder, "selector", f"{mnemonic}.py")
+        path = os.path.join(folder, "selector", registry.module_file(mnemonic))
         if os.path.isfile(path):
             return cast("tuple[Choice, ...]", registry.load_file(path, f"ptxspec_extra_selector.{mnemonic}").CHOICES)
-    return cast("tuple[Choice, ...]", importlib.import_module(f"{PACKAGE}.{mnemonic}").CHOICES)
+    return cast("tuple[Choice, ...]", importlib.import_module(f"{PACKAGE}.{registry.module_name(mnemonic)}").CHOICES)
 
 
 __all__ = ["Selected", "Target", "select"]

@@ -49,12 +49,14 @@ class Disagreement:
 
 @dataclass
 class Tally:
-    """Counts for one mnemonic under one setting."""
+    """Counts for one mnemonic under one setting; ``unpredicted``: lines on which the database claims nothing, since it
+    does not have all forms of the mnemonic."""
 
     asked: int = 0
     accepted: int = 0
     crashed: int = 0
     legal: int = 0
+    unpredicted: int = 0
     disagreements: list[Disagreement] = field(default_factory=list)
 
     def to_json(self) -> dict[str, object]:
@@ -68,12 +70,14 @@ def add(total: Tally, part: Tally) -> None:
     total.accepted += part.accepted
     total.crashed += part.crashed
     total.legal += part.legal
+    total.unpredicted += part.unpredicted
     total.disagreements += part.disagreements
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What the assembler should say, whether the manual allows it, and the code of the reason if it does not."""
+    """What the assembler should say (``unknown``: nothing is claimed), whether the manual allows it, and the code of
+    the reason if it does not."""
 
     answer: str
     legal: bool
@@ -93,7 +97,9 @@ def compare(
         tally.accepted += answer.answer == "accept"
         tally.crashed += answer.answer == "crash"
         tally.legal += predicted.legal
-        if not _agree(predicted.answer, answer.answer, operands):
+        if predicted.answer == "unknown":
+            tally.unpredicted += 1
+        elif not _agree(predicted.answer, answer.answer, operands):
             rules = () if operands else _rules(toolkit, setting, case)
             tally.disagreements.append(
                 Disagreement(

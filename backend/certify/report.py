@@ -21,10 +21,11 @@ def summary(result: Result) -> str:
     """Plain text: what was asked, and every kind of difference with an example."""
     accepted = sum(tally.accepted for tally in result.tallies.values())
     crashed = sum(tally.crashed for tally in result.tallies.values())
+    silent = sum(tally.unpredicted for tally in result.tallies.values())
     found = result.disagreements
     lines = [
         f"{result.asked:,} lines asked in {len(result.tallies):,} units: {accepted:,} accepted, {crashed:,} crashed an"
-        f" assembler, {len(found):,} unexplained differences"
+        f" assembler, {silent:,} not predicted, {len(found):,} unexplained differences"
     ]
     lines += [f"  {count:6} x {_sentence(one)}" for count, one in grouped(found)[:_MOST]]
     absent = missing_toolkits()
@@ -40,9 +41,9 @@ def to_json(result: Result, date: str) -> dict[str, object]:
         "plan": {"kind": result.plan.kind, "lines": result.plan.lines, "seed": result.plan.seed},
         "assemblers": {name: tool.name for name, tool in toolkits(result.plan.toolkits).items()},
         "tables": {name: registry.table(name).digest for name in result.plan.mnemonics},
-        "columns": ["asked", "accepted", "crashed", "legal", "differences"],
+        "columns": ["asked", "accepted", "crashed", "legal", "not predicted", "differences"],
         "units": {
-            key: " ".join(map(str, (t.asked, t.accepted, t.crashed, t.legal, len(t.disagreements))))
+            key: " ".join(map(str, (t.asked, t.accepted, t.crashed, t.legal, t.unpredicted, len(t.disagreements))))
             for key, t in _units(result).items()
         },
         "differences": [{"count": count, **_plain(one)} for count, one in grouped(result.disagreements)],
@@ -61,6 +62,7 @@ def markdown(result: Result, date: str) -> str:
         "",
         f"**{result.asked:,} lines, {len(result.disagreements):,} unexplained differences.**",
         "",
+        *_silent(result),
         "## By toolkit",
         "",
         *_table("toolkit", _sums(result, 0)),
@@ -85,6 +87,16 @@ def write(result: Result, folder: Path, date: str) -> list[Path]:
     data.write_text(json.dumps(to_json(result, date), indent=1) + "\n", encoding="utf-8")
     page.write_text(markdown(result, date), encoding="utf-8")
     return [data, page]
+
+
+def _silent(result: Result) -> list[str]:
+    silent = sum(tally.unpredicted for tally in result.tallies.values())
+    if not silent:
+        return []
+    return [
+        f"Of {silent:,} lines nothing is predicted: they have words that the database does not have, for a mnemonic of"
+        " which it does not have all forms.", "",
+    ]
 
 
 def _question(plan: Plan) -> str:
@@ -122,10 +134,11 @@ def _sums(result: Result, part: int) -> dict[str, Tally]:
 
 
 def _table(head: str, sums: dict[str, Tally]) -> Iterable[str]:
-    yield f"| {head} | asked | accepted | crashed the assembler | unexplained |"
-    yield "| --- | --- | --- | --- | --- |"
+    yield f"| {head} | asked | accepted | crashed the assembler | not predicted | unexplained |"
+    yield "| --- | --- | --- | --- | --- | --- |"
     for name, t in sums.items():
-        yield f"| {name} | {t.asked:,} | {t.accepted:,} | {t.crashed:,} | {len(t.disagreements):,} |"
+        counts = (t.asked, t.accepted, t.crashed, t.unpredicted, len(t.disagreements))
+        yield f"| {name} | {' | '.join(f'{count:,}' for count in counts)} |"
 
 
 def _sentence(one: Disagreement) -> str:

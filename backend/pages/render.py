@@ -7,6 +7,7 @@ from typing import cast
 
 from ptxspec.db.link import LinkedInstruction
 from ptxspec.db.load import Specs
+from ptxspec.forms.registry import module_file
 from ptxspec.forms.table import RemarkTable, Table, VocabularyTable
 
 from . import since
@@ -28,7 +29,7 @@ def render(specs: Specs, linked: Mapping[str, LinkedInstruction], tables: Mappin
     pages: dict[str, str] = {}
     known: dict[str, tuple[Table, Facts]] = {}
     for mnemonic, instruction in linked.items():
-        own = cast(Table, _module(mnemonic, tables[f"{mnemonic}.py"])["TABLE"])
+        own = cast(Table, _module(mnemonic, tables[module_file(mnemonic)])["TABLE"])
         facts = gather(own, vocabulary)
         known[mnemonic] = own, facts
         pages[f"instructions/{mnemonic}.md"] = page(instruction, specs, own, facts)

@@ -17,6 +17,7 @@ from ptxspec.db.link import LinkedForm, LinkedInstruction
 from ptxspec.db.load import Specs
 from ptxspec.db.logic import Logic
 from ptxspec.db.tables import Bits
+from ptxspec.forms.registry import module_file
 
 Term = z3.BoolRef | z3.ArithRef | int | bool | str | tuple[str, ...]
 
@@ -276,5 +277,5 @@ def prove_all(
     out: list[Claim] = []
     for mnemonic, instruction in linked.items():
         progress(mnemonic)
-        out += prove(instruction, specs, tables[f"{mnemonic}.py"], selectors[f"{mnemonic}.py"])
+        out += prove(instruction, specs, tables[module_file(mnemonic)], selectors[module_file(mnemonic)])
     return out

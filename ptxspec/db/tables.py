@@ -146,6 +146,8 @@ class Renderer:
         self.out.append("    ),")
         self.out.append(f"    accept={spec.examples.accept!r},")
         self.out.append(f"    reject={tuple((r.text, r.rule) for r in spec.examples.reject)!r},")
+        if spec.separate:
+            self.out.append(f"    separate=frozenset({sorted(spec.separate)!r}),")
         self.out.append(")\n")
         return "\n".join(self.out)
 

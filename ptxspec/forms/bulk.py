@@ -18,13 +18,14 @@ from ptxspec.forms.check import _judge
 from ptxspec.forms.parse import MAX_LENGTH, parse, spell
 from ptxspec.forms.table import Table
 from ptxspec.forms.target import Machine
-from ptxspec.forms.verdict import FormVerdict
+from ptxspec.forms.verdict import FormVerdict, Outcome
 
 DOES = {
     "accept": "accepts it",
     "reject": "rejects it",
     "crash": "crashes on it",
     "unstable": "crashes on it now and then",
+    "unknown": "may take it or not: the database does not have all forms",
 }
 
 
@@ -38,7 +39,7 @@ class _Words(NamedTuple):
 
 class Bulk:
     """Answers for one machine. ``illegal`` and ``unknown`` say whether such an opcode was among those asked so far
-    (``unknown``: a mnemonic that the database does not have)."""
+    (``unknown``: a mnemonic that the database does not have, or words of a mnemonic that it does not have whole)."""
 
     def __init__(self, here: Machine, *, json: bool = False) -> None:
         self.here, self.json = here, json
@@ -141,7 +142,7 @@ class Bulk:
 
     def _refused(self, table: Table, opcode: str, word: str, other: int) -> str:
         """The line of an opcode with a word that no form has, or with a second word for the qualifier of ``other``."""
-        if table.tolerances or table.shared or len(opcode) > MAX_LENGTH:
+        if not table.complete or table.tolerances or table.shared or word in table.separate or len(opcode) > MAX_LENGTH:
             return self._whole(opcode)
         self.illegal = True
         code = "F102" if other else "F101"
@@ -156,7 +157,7 @@ class Bulk:
 
     def _judged(self, opcode: str) -> FormVerdict:
         verdict = _judge(opcode, self.here, False)
-        if verdict.code == "F002":
+        if verdict.ptxas is Outcome.UNKNOWN:
             self.unknown = True
         elif not verdict.legal:
             self.illegal = True
@@ -183,6 +184,9 @@ def _said(verdict: FormVerdict) -> str:
     """What follows the opcode in a line of text; the same for all spellings of a class, up to unknown words."""
     if verdict.legal:
         return f": legal{_assembler(verdict)}"
+    if verdict.ptxas is Outcome.UNKNOWN:
+        lacks = "" if verdict.code == "F002" else ", but the database does not have all forms"
+        return f": not judged [{verdict.code}] {_reason(verdict)}{lacks}"
     return f": not legal [{verdict.code}] {_reason(verdict)}{_assembler(verdict)}"
 
 

@@ -74,13 +74,16 @@ class Judgement:
 
     def diagnostic(self) -> Diagnostic:
         """Why the form is not legal."""
-        problem = self.parsed.problem
-        if problem is not None:
-            return problem
-        table, form, here = self.parsed.table, self.form, self.machine
-        assert table is not None
-        if form is None:
-            return no_form(table, self.parsed.mask)
+        problem, table = self.parsed.problem, self.parsed.table
+        form, here = self.form, self.machine
+        if table is None or problem is not None or form is None:
+            assert table is not None or problem is not None
+            said = problem if problem is not None or table is None else no_form(table, self.parsed.mask)
+            assert said is not None
+            if table is None or table.complete:
+                return said
+            text_ = f"the database does not have all forms of `{table.mnemonic}`; one that it lacks may be legal"
+            return said.with_notes(Note("note", text_))
         if self.code == "F105":
             return Diagnostic(
                 "F105",
@@ -228,7 +231,7 @@ def _tolerated(
 ) -> tuple[Outcome, tuple[ToleranceTable, ...], str]:
     """What the assembler does with words that it reads over: the outcome of the opcode without them, the findings
     behind it, and that opcode in canonical spelling."""
-    words, kept, used = opcode.split(".")[1:], [table.mnemonic], []
+    words, kept, used = registry.words_of(opcode)[1:], [table.mnemonic], []
     for word in words:
         for t in table.tolerances:
             late = word in t.later and any(
@@ -282,14 +285,20 @@ _NOTHING = (0, 0, 0)
 _MOST = 1 << 17
 
 
+def _unlisted(table: Table | None) -> Outcome:
+    """What is predicted of a spelling that the database does not have."""
+    return Outcome.REJECT if table is not None and table.complete else Outcome.UNKNOWN
+
+
 def _judge(opcode: str, here: Machine, entry: bool) -> FormVerdict:
     """The verdict in every case."""
     parsed = parse(opcode)
     table = parsed.table
     if table is None or parsed.code:
-        ptxas = Outcome.REJECT
+        ptxas = _unlisted(table) if parsed.code != "F001" else Outcome.REJECT
         if table is not None and table.tolerances:
-            ptxas = _tolerated(table, opcode, here, entry)[0]
+            read_over = _tolerated(table, opcode, here, entry)[0]
+            ptxas = ptxas if read_over is Outcome.REJECT else read_over
         judgement = Judgement(opcode, parsed, here, None, 0, parsed.code)
         return FormVerdict(opcode, False, ptxas, parsed.code, here, entry, judgement)
     mask = parsed.mask
@@ -328,7 +337,7 @@ def _judge(opcode: str, here: Machine, entry: bool) -> FormVerdict:
     if best is None:
         code = no_form(table, mask).code
         judgement = Judgement(opcode, parsed, here, None, 0, code)
-        return FormVerdict(opcode, False, Outcome.REJECT, code, here, entry, judgement)
+        return FormVerdict(opcode, False, _unlisted(table), code, here, entry, judgement)
     best.ptxas = ptxas
     return best
 

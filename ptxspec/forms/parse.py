@@ -35,7 +35,7 @@ class Parsed:
         if not self.code:
             return None
         if self.table is None:
-            return _no_table(self.opcode, self.opcode.split(".")[0])
+            return _no_table(self.opcode, self.word)
         if self.code == "F101":
             return unknown_word(self.table, self.word)
         return repeated(self.table, self.word, self.mask)
@@ -43,10 +43,10 @@ class Parsed:
 
 def parse(opcode: str) -> Parsed:
     """Read an opcode. Never raises; what is not understood has a ``problem``."""
-    words = opcode.split(".")
+    words = registry.words_of(opcode) if len(opcode) <= MAX_LENGTH else opcode.split(".")
     table = registry.find(words[0]) if len(opcode) <= MAX_LENGTH else None
     if table is None:
-        known = len(opcode) <= MAX_LENGTH and words[0].replace("_", "").isalnum() and words[0].isascii()
+        known = len(opcode) <= MAX_LENGTH and _is_name(words[0])
         return Parsed(opcode, None, 0, False, False, "F002" if known else "F001", words[0])
     mask, last, in_order, misplaced = 0, 0, True, False
     positions: dict[int, int] = {}
@@ -74,10 +74,14 @@ def parse(opcode: str) -> Parsed:
     return Parsed(opcode, table, mask, in_order, misplaced)
 
 
+def _is_name(mnemonic: str) -> bool:
+    return mnemonic.replace("_", "").replace(".", "").isalnum() and mnemonic.isascii()
+
+
 def _no_table(opcode: str, mnemonic: str) -> Diagnostic:
     if len(opcode) > MAX_LENGTH:
         return Diagnostic("F001", f"an opcode is at most {MAX_LENGTH} characters long")
-    if not mnemonic.replace("_", "").isalnum() or not mnemonic.isascii():
+    if not _is_name(mnemonic):
         return Diagnostic("F001", f"{opcode!r} is not an opcode")
     return registry.unknown_mnemonic(mnemonic)
 

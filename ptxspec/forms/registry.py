@@ -41,6 +41,16 @@ def _module(name: str) -> ModuleType:
     return importlib.import_module(f"{PACKAGE}.{name}")
 
 
+def module_name(mnemonic: str) -> str:
+    """The name of the generated modules of a mnemonic: ``st_async`` for ``st.async``."""
+    return mnemonic.replace(".", "_")
+
+
+def module_file(mnemonic: str) -> str:
+    """The file of that module: ``st_async.py``."""
+    return f"{module_name(mnemonic)}.py"
+
+
 @lru_cache(maxsize=1)
 def vocabulary() -> VocabularyTable:
     """Types, targets, toolkits, special registers."""
@@ -56,7 +66,17 @@ def mnemonics() -> tuple[str, ...]:
 @cache
 def find(mnemonic: str) -> Table | None:
     """The table of a mnemonic, ``None`` when the database does not have it."""
-    return cast(Table, _module(mnemonic).TABLE) if mnemonic in mnemonics() else None
+    return cast(Table, _module(module_name(mnemonic)).TABLE) if mnemonic in mnemonics() else None
+
+
+def words_of(opcode: str) -> list[str]:
+    """The mnemonic of an opcode and its other words; ``st.async`` is a mnemonic of two words."""
+    words = opcode.split(".")
+    if len(words) > 1:
+        table = find(words[0])
+        if table is not None and words[1] in table.separate:
+            words[:2] = [f"{words[0]}.{words[1]}"]
+    return words
 
 
 @lru_cache(maxsize=1)

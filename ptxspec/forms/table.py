@@ -162,7 +162,8 @@ class FormTable(NamedTuple):
 class Table(NamedTuple):
     """One mnemonic. ``tokens``: word -> (bit, mask of its slot); ``shared``: words of several slots -> one pair for
     each position; ``names``: bit -> (slot, word). ``placed``: bits of words that the assembler wants before those that
-    follow them in canonical order. ``complete``: the database has every form that the manual has."""
+    follow them in canonical order. ``complete``: the database has every form that the manual has; ``separate``: words
+    that, right behind the mnemonic, make another instruction of it."""
 
     mnemonic: str
     file: str
@@ -179,6 +180,7 @@ class Table(NamedTuple):
     forms: tuple[FormTable, ...]
     accept: tuple[str, ...]
     reject: tuple[tuple[str, str], ...]
+    separate: frozenset[str] = frozenset()
 
 
 class ToolkitTable(NamedTuple):

@@ -16,13 +16,15 @@ if TYPE_CHECKING:
 class Outcome(str, Enum):
     """What the real assembler is predicted to do. True in a condition only when it accepts.
 
-    ``UNSTABLE``: the same text crashes it in one run and assembles in the next.
+    ``UNSTABLE``: the same text crashes it in one run and assembles in the next. ``UNKNOWN``: nothing is claimed, for
+    the database does not have the instruction, or not all of its forms.
     """
 
     ACCEPT = "accept"
     REJECT = "reject"
     CRASH = "crash"
     UNSTABLE = "unstable"
+    UNKNOWN = "unknown"
 
     def __bool__(self) -> bool:
         return self is Outcome.ACCEPT

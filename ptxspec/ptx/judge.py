@@ -36,8 +36,6 @@ from ptxspec.ptx.special import special_info
 Said = tuple[str, Severity, str, int, tuple[Note, ...]]
 # Mnemonics with operand rules of their own; the others' operands are held against the database's description.
 CORE = frozenset({"ld", "ldu", "st", "mov"})
-# Instructions of their own that the manual spells as a mnemonic and a word; the database does not have them.
-_SEPARATE: dict[str, frozenset[str]] = {"st": frozenset({"async", "bulk"})}
 # Mnemonics whose constants are judged by their value, so that one good line says nothing about the next.
 BY_VALUE = frozenset({"bar", "barrier", "createpolicy"})
 _UNLISTED = frozenset({"F001", "F101", "F102", "F103", "F104"})
@@ -46,9 +44,7 @@ _TYPES = frozenset(TYPE_BITS)
 
 def full_name(instruction: Instruction) -> str:
     """The mnemonic, with its second word where the manual has the two as an instruction of its own (``st.async``)."""
-    words = _SEPARATE.get(instruction.mnemonic)
-    second = next((w for w in instruction.modifiers if w in words), "") if words else ""
-    return f"{instruction.mnemonic}.{second}" if second else instruction.mnemonic
+    return registry.words_of(instruction.opcode)[0]
 
 
 class _Opcode:
@@ -111,8 +107,8 @@ class Judge:
 
     def _judge_opcode(self, instruction: Instruction, context: Context) -> _Opcode:
         made = _Opcode()
-        mnemonic = instruction.mnemonic
-        if mnemonic not in self._known or full_name(instruction) != mnemonic:
+        mnemonic = full_name(instruction)
+        if mnemonic not in self._known:
             return made
         chosen = self._chosen
         entry = context.function == "entry"
@@ -152,7 +148,7 @@ class Judge:
     def _judge_operands(self, instruction: Instruction, opcode: _Opcode, context: Context) -> list[Problem] | None:
         """The problems; None when the database has no form with so many operands, so that nothing can be said."""
         guarded = instruction.guard is not None
-        mnemonic, operands = instruction.mnemonic, instruction.operands
+        mnemonic, operands = full_name(instruction), instruction.operands
         if opcode.shape is not None:
             found = (
                 judge_mov(opcode.shape, operands, context) if mnemonic == "mov"

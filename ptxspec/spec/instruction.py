@@ -118,13 +118,15 @@ class Examples(SpecModel):
 
 
 class Instruction(SpecModel):
-    """A mnemonic. ``complete``: every form of the manual is here, so an unknown word is an error."""
+    """A mnemonic. ``complete``: every form of the manual is here, so an unknown word is an error. ``separate``: words
+    that, right behind the mnemonic, make another instruction of it (``st.async``), with a file of its own or none."""
 
     format: Literal["instruction/1"]
     mnemonic: Name
     summary: Sentence
     doc: Manual
     complete: bool = False
+    separate: tuple[Token, ...] = ()
     sets: dict[Name, tuple[Token, ...]] = Field(default_factory=dict)
     conditions: dict[Name, Condition] = Field(default_factory=dict)
     let: dict[Name, IntExpr] = Field(default_factory=dict)

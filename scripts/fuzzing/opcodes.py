@@ -47,7 +47,8 @@ def problem(opcode: str, toolkit: str, rng: random.Random, seen: Counter[str]) -
     seen[verdict.code or "legal"] += 1
     here = machine(sm, ptx, toolkit)
     line = Bulk(here).lines([opcode])[0]
-    if not line.startswith(f"{opcode}: {'legal' if verdict.legal else f'not legal [{verdict.code}] '}"):
+    no = f"not {'judged' if verdict.ptxas.value == 'unknown' else 'legal'} [{verdict.code}] "
+    if not line.startswith(f"{opcode}: {'legal' if verdict.legal else no}"):
         return f"bulk says {line!r}, check says {verdict!r}"
     answer = json.loads(Bulk(here, json=True).lines([opcode])[0])
     if (answer["opcode"], answer["legal"], answer["code"]) != (opcode, verdict.legal, verdict.code):

@@ -10,6 +10,7 @@ from ptxspec.backend import generate
 from ptxspec.db.link import link
 from ptxspec.db.load import read
 from ptxspec.db.proofs import Untranslatable, prove
+from ptxspec.forms.registry import module_file
 
 SPECS = read()
 LINKED = link(SPECS)
@@ -18,7 +19,7 @@ TABLES, SELECTORS, _ = generate.render()
 
 @pytest.mark.parametrize("mnemonic", sorted(LINKED))
 def test_generated_code_equals_the_specs(mnemonic: str) -> None:
-    claims = prove(LINKED[mnemonic], SPECS, TABLES[f"{mnemonic}.py"], SELECTORS[f"{mnemonic}.py"])
+    claims = prove(LINKED[mnemonic], SPECS, TABLES[module_file(mnemonic)], SELECTORS[module_file(mnemonic)])
     assert claims
     assert not [c for c in claims if not c.holds]
 
@@ -39,9 +40,9 @@ def test_generated_files_are_current() -> None:
     ],
 )
 def test_a_changed_selector_is_refuted(mnemonic: str, old: str, new: str) -> None:
-    text = SELECTORS[f"{mnemonic}.py"]
+    text = SELECTORS[module_file(mnemonic)]
     assert old in text
-    claims = prove(LINKED[mnemonic], SPECS, TABLES[f"{mnemonic}.py"], text.replace(old, new, 1))
+    claims = prove(LINKED[mnemonic], SPECS, TABLES[module_file(mnemonic)], text.replace(old, new, 1))
     wrong = [c for c in claims if not c.holds]
     assert wrong and all(c.claim.startswith("the selector") and c.counterexample.startswith(mnemonic) for c in wrong)
 

@@ -5,7 +5,7 @@
 from ptxspec.forms.table import SpecialTable, ToolkitTable, VocabularyTable
 
 MNEMONICS = ('abs', 'add', 'and', 'atom', 'bar', 'barrier', 'bra', 'createpolicy', 'cvt', 'cvta', 'div', 'exit', 'fma', 'ld', 'ldu', 'mad', 'max', 'min', 'mov', 'mul', 'neg', 'not', 'or', 'red', 'rem', 'ret', 'selp', 'setp', 'shl', 'shr', 'sqrt', 'st', 'sub', 'xor')
-DIGEST = '170e7c17113ff1db'
+DIGEST = 'dd6a33c6b4049f5f'
 
 VOCABULARY = VocabularyTable(
     types={
