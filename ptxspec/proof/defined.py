@@ -25,6 +25,8 @@ from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show
 MAX_TRIPS = 1 << 12
 #: Loops this short are always interpreted iteration by iteration.
 FEW_TRIPS = 8
+#: Iterations that a runtime trip count may allow and that are interpreted one by one: conditions double with each.
+PERHAPS_TRIPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +266,8 @@ class Defined:
                 # A value read in one iteration is another value in the next: guards on it end here.
                 self.state = past(self.state, node)
             return
+        if trips is None and self._perhaps(node, values, path):
+            return
         before = dict(self.state)
         # The first iteration is interpreted as it is: what it reads too early is no approximation.
         self.written.append(set())
@@ -290,6 +294,24 @@ class Defined:
         else:
             runs = at(Op("lt", (statement.start, statement.stop), BOOL), values)
             self.state = either(runs, after, before)
+
+    def _perhaps(self, node: Loop, values: Values, path: tuple[Expr, ...]) -> bool:
+        """Iterations one by one where a runtime trip count allows few of them; each runs where the count says so."""
+        statement = node.statement
+        start, step = at(statement.start, values), at(statement.step, values)
+        last = node.inside.interval(statement.var)[1]
+        if not isinstance(start, Const) or not isinstance(step, Const) or last is None or int(step.value) <= 0:
+            return False
+        trips = range(int(start.value), last + 1, int(step.value))
+        if len(trips) > PERHAPS_TRIPS:
+            return False
+        for value in trips:
+            runs = at(Op("lt", (Const(value, statement.var.dtype), statement.stop), BOOL), values)
+            before = dict(self.state)
+            with self._fixed(statement, formula.eq(statement.var, value)):
+                self._block(node.body, {**values, statement.var: value}, (*path, runs))
+            self.state = either(runs, past(self.state, node), before)
+        return True
 
     def _reads_only(self, node: Loop, values: Values) -> bool:
         """The everyday case of a nest that only reads registers which surely hold values: no order to keep."""
