@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ptxspec.cli.common import FINE, VIOLATED, Json, finish, line, put, usage, write_bytes
+from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, finish, line, put, usage, write_bytes
 
 if TYPE_CHECKING:
     from ptxspec.layout import Layout
 
 NAME = "layout"
 app = typer.Typer(no_args_is_help=True, help="Look at layouts.", rich_markup_mode=None)
-MOST = 4096
 Svg = Annotated[str | None, typer.Option("--svg", metavar="OUT", help="Also write a drawing.")]
 
 
@@ -32,6 +30,7 @@ def command(
 ) -> None:
     """Print the map from index to memory and threads; in colour, one for each lane, on a terminal.
 
+    Of more than 4,096 elements the first corner is shown, and where the last one lies.
     With several layouts, --svg OUT.svg writes OUT-1.svg, OUT-2.svg and so on.
     """
     layouts = [(text, _read(text)) for text in expressions]
@@ -54,7 +53,10 @@ def diff(
     before: Annotated[str, typer.Argument(metavar="EXPR")], after: Annotated[str, typer.Argument(metavar="EXPR")],
     json: Json = False, svg: Svg = None,
 ) -> None:
-    """Print which elements lie in another place in the second layout. Exit status 1 when one does."""
+    """Print which elements lie in another place in the second layout.
+
+    Exit status 1 when one does, 3 when there are too many elements to compare all of them and the first are the same.
+    """
     from ptxspec.report import diff_svg, difference
     from ptxspec.report.places import NotConstant
     from ptxspec.report.terminal import show_difference
@@ -69,19 +71,17 @@ def diff(
         show_difference(old, new, found, sys.stdout)
     if svg is not None:
         write_bytes(svg, diff_svg(old, new).encode())
-    finish(FINE if found.same else VIOLATED)
+    finish(FINE if found.same else VIOLATED if found.moved else UNKNOWN)
 
 
 def _read(text: str) -> Layout:
-    """The layout that ``text`` describes. Raises UsageError U150, or U151 where it is no small constant one."""
+    """The layout that ``text`` describes. Raises UsageError U150, or U151 where it is no constant one."""
     from ptxspec.cli.expression import read
     layout = read(text)
     size = layout.size()
     low, high = layout.memory_range()
     if not all(e.is_const for e in (size, low, high, *layout.extents())):
         raise usage("U151", f"{text}: only layouts of constant extents can be shown")
-    if size.const > MOST:
-        raise usage("U151", f"{text}: {size.const} elements are too many to show; the most are {MOST}")
     if size.const < 1:
         raise usage("U151", f"{text}: it has no element")
     return layout
@@ -94,14 +94,10 @@ def _numbered(name: str, number: int, count: int) -> str:
     return f"{stem}-{number}.{end}" if dot else f"{name}-{number}"
 
 
-def _rows(layout: Layout) -> Iterator[tuple[tuple[int, ...], dict[str, int]]]:
-    from itertools import product
-    for index in product(*(range(e.const) for e in layout.extents())):
-        yield index, {axis: value.const for axis, value in layout.apply(*index, shape=layout.extents()).items()}
-
-
 def _data(text: str, layout: Layout) -> dict[str, object]:
+    from ptxspec.report.places import corner
     low, high = layout.memory_range()
+    cells = list(corner(layout).cells())
     return {"layout": text, "shape": [e.const for e in layout.extents()], "axes": ["m", *layout.axes()],
-            "memory": [low.const, high.const], "contiguous": layout.is_contiguous(),
-            "elements": [{"index": list(index), **axes} for index, axes in _rows(layout)]}
+            "memory": [low.const, high.const], "contiguous": layout.is_contiguous(), "total": layout.size().const,
+            "shown": len(cells), "elements": [{"index": list(c.index), **c.axes} for c in cells]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ptxspec.layout import ComposeLayout, Layout
 from ptxspec.scalar import index as ix
@@ -11,6 +11,9 @@ from ptxspec.scalar.expr import Poly
 
 MOST_ROWS = 32
 MOST_COLUMNS = 64
+#: Layouts of up to this many elements are shown whole in a terminal; of others a corner.
+WHOLE = 4096
+CORNER_ROWS, CORNER_COLUMNS = 16, 16
 _LINE = 32
 
 #: How an axis is written in a cell: a letter and the coordinate.
@@ -110,6 +113,17 @@ def grid(layout: Layout, shape: Sequence[int] | None = None, *, rows: int = MOST
         cells = tuple(Cell((*row, *column), place(layout, (*row, *column), dims)) for column in all_columns)
         made.append((", ".join(map(str, row)), cells))
     return Grid(dims, layout.axes(), tuple(made), tuple(",".join(map(str, c)) for c in all_columns), tuple(notes))
+
+
+def corner(layout: Layout, columns: int = WHOLE) -> Grid:
+    """All elements of a layout of moderate size, in rows of at most ``columns``; of a larger one the first corner."""
+    size = constant(layout.size(), "the number of elements")
+    if size <= WHOLE:
+        return grid(layout, rows=WHOLE, columns=columns)
+    found = grid(layout, rows=CORNER_ROWS, columns=CORNER_COLUMNS)
+    last = [e - 1 for e in found.shape]
+    at = Cell(tuple(last), place(layout, last, found.shape)).place()
+    return replace(found, notes=(*found.notes, f"the last element, {last}, lies at {at}"))
 
 
 def _folded(layout: Layout, size: int, rows: int, width: int) -> Grid:

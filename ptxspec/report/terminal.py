@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from ptxspec.layout import Layout
 from ptxspec.report.diff import Difference
-from ptxspec.report.places import Cell, Grid, grid, shared_places
+from ptxspec.report.places import Cell, Grid, corner, grid, shared_places
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -24,9 +24,13 @@ _BACKGROUNDS = (
 
 
 def show(layout: Layout, out: TextIO, *, most: int = 64) -> None:
-    """Write the grid of ``layout`` to ``out``: place of each element, with its owner where there is one."""
+    """Write the grid of ``layout`` to ``out``: place of each element, with its owner where there is one.
+
+    Of a layout of very many elements the first corner is written, and where the last element lies.
+    """
     low, high = layout.memory_range()
-    found = grid(layout, rows=1 << 12, columns=most)
+    found = corner(layout, most)
+    shown = sum(len(row) for _, row in found.rows)
     clash = shared_places(list(found.cells()))
     out.write(f"{layout!r}\n")
     span = f"memory {low!r} to {high.const - 1}" if high.is_const else f"memory {low!r} to {high!r} - 1"
@@ -36,7 +40,8 @@ def show(layout: Layout, out: TextIO, *, most: int = 64) -> None:
     for note in found.notes:
         out.write(f"note: {note}\n")
     if clash:
-        out.write(f"note: {len(clash)} elements share a place with another one\n")
+        what = "elements" if layout.size() == shown else "of the elements shown"
+        out.write(f"note: {len(clash)} {what} share a place with another one\n")
     _table(found, out, lambda cell: _shown(cell, cell.index in clash))
 
 

@@ -115,6 +115,40 @@ def test_show_and_diff_commands(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert json.loads(capsys.readouterr().out)["same"] is True
 
 
+def test_of_a_large_layout_a_corner_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["layout", "show", "S[(128, 200) : (200, 1)]"]) == 0
+    shown = capsys.readouterr().out
+    assert "elements 25600, memory 0 to 25599, contiguous" in shown
+    assert "note: 16 of 128 rows are shown" in shown
+    assert "note: 16 of 200 columns are shown" in shown
+    assert "the last element, [127, 199], lies at 25599" in shown
+    assert shown.splitlines()[-1].split() == ["[15]", *(str(3000 + k) for k in range(16))]
+    assert run(["layout", "show", "--json", "S[(128, 200) : (200, 1)]", "S[4096]"]) == 0
+    large, small = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (large["total"], large["shown"], len(large["elements"])) == (25600, 256, 256)
+    assert large["elements"][17] == {"index": [1, 1], "m": 201}
+    assert (small["total"], small["shown"], len(small["elements"])) == (4096, 4096, 4096)
+    assert [e["m"] for e in small["elements"]] == list(range(4096))
+
+
+def test_a_layout_of_any_size_is_shown_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "large.svg"
+    assert run(["layout", "show", "S[(1000000, 8, 1000000) : (8000000, 1 @ laneid, 1)]", "--svg", str(out)]) == 0
+    assert "the last element, [999999, 7, 999999], lies at l7 r7999992999999" in capsys.readouterr().out
+    ElementTree.parse(out)
+
+
+def test_large_layouts_are_compared_as_far_as_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    large = "S[(512, 512) : (512, 1)]"
+    assert run(["layout", "diff", large, large]) == 0
+    assert "all 262144 elements" in capsys.readouterr().out
+    assert run(["layout", "diff", large, "S[(512, 512) : (1, 512)]"]) == 1
+    assert "the first 65536 of 262144 were compared" in capsys.readouterr().out
+    # The first quarter is the same, and nothing is said of the rest: neither same nor different.
+    assert run(["layout", "diff", large, "S[(2, 256, 512) : (262144, 512, 1)]"]) == 3
+    assert "0 of 65536 elements moved (the first 65536 of 262144 were compared)" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("arguments", "code"), [
     (("show", "m.tile()"), "U150"), (("show", "(1,) * 10**9"), "U150"), (("show", "((10**64)**64)**64"), "U150"),
     (("show", "ravel((1,), (2,))"), "U150"), (("show", "S[4:1].__class__"), "U150"), (("show", "S[(4)"), "U150"),
