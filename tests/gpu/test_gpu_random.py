@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -9,10 +10,12 @@ import numpy as np
 import pytest
 from gpu_families import FAMILIES
 from gpu_random import RandomKernel, make
-from lang_items import ITEMS
+from lang_cases import items
 from loading import written
 
 import ptxspec
+
+ITEMS = items()
 
 COUNT = int(os.environ.get("PTXSPEC_RANDOM_KERNELS", "300"))
 
@@ -42,8 +45,17 @@ def typed(array: object, dtype: str) -> object:
 
 
 def copied(arguments: list[object]) -> list[object]:
-    """The same arguments in memory of their own, in the same order of elements."""
-    return [a.copy("K") if isinstance(a, np.ndarray) else a for a in arguments]
+    """The same arguments in memory of their own, the bytes between their elements included."""
+    return [twin(a) if isinstance(a, np.ndarray) else a for a in arguments]
+
+
+def twin(array: np.ndarray) -> np.ndarray:
+    """The array elsewhere, with its strides and its alignment."""
+    low, high = np.lib.array_utils.byte_bounds(array) if array.size else (array.ctypes.data, array.ctypes.data)
+    raw = np.zeros(high - low + 256, np.uint8)
+    start = (low - raw.ctypes.data) % 256
+    raw[start : start + high - low] = np.ctypeslib.as_array((ctypes.c_uint8 * (high - low)).from_address(low))
+    return np.ndarray(array.shape, array.dtype, raw, start + array.ctypes.data - low, array.strides)
 
 
 def differing(executable: ptxspec.backend.executable.Executable, arguments: list[object]) -> list[str]:
@@ -68,6 +80,15 @@ def test_every_kernel_of_a_family_is_proved_and_assembles(family):
         executable = ptxspec.compile(case.kernel, target="sm_90")
         assert executable.cubin
         executable(*case.arguments, device="sim")
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_copies_of_arguments_lie_as_they_do(name):
+    case = ITEMS[name](np.random.default_rng(11))
+    for old, new in zip(case.arguments, copied(case.arguments), strict=True):
+        if isinstance(old, np.ndarray):
+            assert (new.strides, new.tobytes()) == (old.strides, old.tobytes())
+            assert not np.shares_memory(old, new)
 
 
 @pytest.mark.gpu

@@ -1,45 +1,18 @@
 """One realistic kernel for every item of the language, with its arguments and what NumPy says it computes.
 
-``ITEMS`` maps a name to a function of a random generator that gives the kernel, its arguments and those of them that
-change, as they are after the launch. The simulator runs them in ``test_language_items.py``, the GPU in
-``tests/gpu/test_gpu_random.py``.
+Each is a function of a random generator that gives the kernel, its arguments and those of them that change, as they are
+after the launch. The simulator runs them in ``test_language_items.py``, the GPU in ``tests/gpu/test_gpu_random.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-
 import numpy as np
+from lang_cases import Case, f32, item
 
 from ptxspec import T
 from ptxspec.layout import ComposeLayout, R, S, TileLayout, cbx, laneid, warpid
 
 M, N = T.dim("M"), T.dim("N")
-
-
-@dataclass(frozen=True)
-class Case:
-    """A kernel, what it is called with, and the arguments afterwards by position."""
-
-    kernel: T.KernelFunction
-    arguments: list[object]
-    expected: dict[int, np.ndarray]
-    targets: tuple[str, ...] = field(default=("sm_90", "sm_80", "sm_120"))
-
-
-Maker = Callable[[np.random.Generator], Case]
-ITEMS: dict[str, Maker] = {}
-
-
-def item(maker: Maker) -> Maker:
-    """Register ``maker`` under its name."""
-    ITEMS[maker.__name__] = maker
-    return maker
-
-
-def f32(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    return rng.standard_normal(shape).astype(np.float32)
 
 
 @item

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lang_items import ITEMS
+from lang_cases import items
 
 import ptxspec
+
+ITEMS = items()
 
 
 @pytest.mark.parametrize("name", ITEMS)
