@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 def layout(value: Layout) -> str:
     """The drawing; just the text for a layout of symbolic extents."""
     from ptxspec.report.draw_layout import layout_picture
-    from ptxspec.report.places import NotConstant
+    from ptxspec.report.places import CORNER_COLUMNS, CORNER_ROWS, WHOLE, NotConstant
     text = f"<code>{escape(repr(value))}</code>"
+    size = value.size()
     try:
-        picture = layout_picture(value)
+        if size.is_const and size.const > WHOLE:
+            picture = layout_picture(value, rows=CORNER_ROWS, columns=CORNER_COLUMNS)
+        else:
+            picture = layout_picture(value)
     except NotConstant as reason:
         return f"<div>{text}<br><small>not drawn: {escape(str(reason))}</small></div>"
     notes = "".join(f"<br><small>{escape(n)}</small>" for n in picture.notes)

@@ -131,6 +131,13 @@ def test_of_a_large_layout_a_corner_is_shown(capsys: pytest.CaptureFixture[str])
     assert [e["m"] for e in small["elements"]] == list(range(4096))
 
 
+def test_notebooks_show_a_corner_of_a_large_layout() -> None:
+    html = TileLayout(S[(4096, 4096) : (4096, 1)])._repr_html_()
+    assert "16 of 4096 rows are shown" in html
+    assert "<title>[15, 15]: m 61455</title>" in html
+    assert len(html) < 100_000
+
+
 def test_a_layout_of_any_size_is_shown_at_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "large.svg"
     assert run(["layout", "show", "S[(1000000, 8, 1000000) : (8000000, 1 @ laneid, 1)]", "--svg", str(out)]) == 0
