@@ -13,11 +13,13 @@ from ptxspec.lang.function import kernel_of
 from ptxspec.lang.target import aiming
 from ptxspec.proof import cache, explain, remedy
 from ptxspec.proof.codes import code_of
+from ptxspec.proof.converge import Diverges
 from ptxspec.proof.defined import Defined
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.limits import limit_drafts
 from ptxspec.proof.premises import premises_of
+from ptxspec.proof.race import Clash
 from ptxspec.proof.registers import disjoint_draft
 from ptxspec.proof.report import VERDICTS, Obligation, ProofReport
 from ptxspec.proof.shared import shared_drafts
@@ -211,10 +213,12 @@ class Resolver:
     def _doubt(self, item: Item) -> str:
         """Why a counterexample may not be real: it picks a value that the kernel itself wrote."""
         names = {v for f in item.context for v in variables(f.condition)} | set(variables(item.claim))
+        # The second thread has names of its own.
+        renamed = {new: old for old, new in item.about.twin.mapping.items()} \
+            if isinstance(item.about, (Clash, Diverges)) else {}
         for var in names:
-            original = self._loads.get(var)
-            if original is None and var.name.endswith("'"):
-                original = next((s for v, s in self._loads.items() if v.name == var.name[:-1]), None)
+            own = renamed.get(var, var)
+            original = self._loads.get(own) if isinstance(own, Var) else None
             if original is None or original.load.result in self.walker.known:
                 continue
             buffer = original.load.view.buffer
