@@ -15,21 +15,37 @@ if TYPE_CHECKING:
     from ptxspec import layout
     from ptxspec import t as T
     from ptxspec.backend.executable import Executable, compile
-    from ptxspec.diagnostics import Diagnostic, PtxspecError, Span
+    from ptxspec.diagnostics import (
+        AssembleError,
+        Diagnostic,
+        EmitError,
+        FormError,
+        KernelError,
+        LaunchError,
+        PtxspecError,
+        Span,
+        UsageError,
+    )
     from ptxspec.proof import ProofError, ProofReport, prove
     from ptxspec.ptx.lint import lint
     from ptxspec.query import Database, database
 
 # public name -> (module, attribute); an empty attribute is the module itself
 _LAZY: dict[str, tuple[str, str]] = {
+    "AssembleError": ("ptxspec.diagnostics", "AssembleError"),
     "Database": ("ptxspec.query", "Database"),
     "Diagnostic": ("ptxspec.diagnostics", "Diagnostic"),
+    "EmitError": ("ptxspec.diagnostics", "EmitError"),
     "Executable": ("ptxspec.backend.executable", "Executable"),
+    "FormError": ("ptxspec.diagnostics", "FormError"),
+    "KernelError": ("ptxspec.diagnostics", "KernelError"),
+    "LaunchError": ("ptxspec.diagnostics", "LaunchError"),
     "ProofError": ("ptxspec.proof", "ProofError"),
     "ProofReport": ("ptxspec.proof", "ProofReport"),
     "PtxspecError": ("ptxspec.diagnostics", "PtxspecError"),
     "Span": ("ptxspec.diagnostics", "Span"),
     "T": ("ptxspec.t", ""),
+    "UsageError": ("ptxspec.diagnostics", "UsageError"),
     "compile": ("ptxspec.backend.executable", "compile"),
     "database": ("ptxspec.query", "database"),
     "layout": ("ptxspec.layout", ""),
@@ -38,8 +54,9 @@ _LAZY: dict[str, tuple[str, str]] = {
 }
 
 __all__ = [
-    "Database", "Diagnostic", "Executable", "ProofError", "ProofReport", "PtxspecError", "Span", "T", "__version__",
-    "compile", "database", "layout", "lint", "prove",
+    "AssembleError", "Database", "Diagnostic", "EmitError", "Executable", "FormError", "KernelError", "LaunchError",
+    "ProofError", "ProofReport", "PtxspecError", "Span", "T", "UsageError", "__version__", "compile", "database",
+    "layout", "lint", "prove",
 ]
 
 
