@@ -10,6 +10,7 @@ from ptxspec.lang.trace import Tracer, current, intrinsic
 from ptxspec.layout import S, TileLayout
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr
+from ptxspec.tiles import taped
 from ptxspec.tiles.calls import extents_of
 from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tape import TapedTile
@@ -17,9 +18,7 @@ from ptxspec.tiles.tile import RegisterTile
 
 
 def shared_of(t: object, what: str, tracer: Tracer) -> SharedTile:
-    """The tile where all threads see it; a register tile is put there (K230, and K240 where gradients are asked)."""
-    if isinstance(t, TapedTile):
-        refuse("K240", f"{what} has no gradient", tracer.place(), help="store the tile, and load it as it is needed")
+    """The tile where all threads see it; a register tile is put there (K230)."""
     if isinstance(t, RegisterTile):
         return t.seen_by_all()
     if not isinstance(t, TensorView) or t.scope() != "shared":
@@ -27,12 +26,30 @@ def shared_of(t: object, what: str, tracer: Tracer) -> SharedTile:
     return t if isinstance(t, SharedTile) else SharedTile(tracer, t)
 
 
+def shape_of(t: object, what: str, tracer: Tracer) -> tuple[int, ...]:
+    """The extents of a tile (K230 for what is none)."""
+    if not isinstance(t, (RegisterTile, TapedTile)) and not (isinstance(t, TensorView) and t.scope() == "shared"):
+        refuse("K230", f"{what} works on a tile, not {said(t)}", tracer.place())
+    return tuple(n for n in t.shape if isinstance(n, int))
+
+
+def _as(t: object, own: tuple[int, ...], new: tuple[int, ...], what: str, tracer: Tracer) -> SharedTile:
+    """The tile's elements in row-major order under ``new``."""
+    if isinstance(t, TapedTile):
+        return taped.rearranged(t, new, lambda s: s.view(*own))  # type: ignore[return-value]
+    shared = shared_of(t, what, tracer)
+    return shared.seen_as(shared.view(*new))
+
+
 def tile_transpose(t: RegisterTile | SharedTile) -> SharedTile:
     """The tile with its two axes exchanged, without moving it; code K231 for other ranks."""
     tracer = current("T.tile_transpose")
+    own = shape_of(t, "tile_transpose", tracer)
+    if len(own) != 2:
+        refuse("K231", f"a tile of {len(own)} dimensions has no transpose", tracer.place())
+    if isinstance(t, TapedTile):
+        return taped.rearranged(t, (own[1], own[0]), lambda s: s.permute(1, 0))
     shared = shared_of(t, "tile_transpose", tracer)
-    if shared.ndim != 2:
-        refuse("K231", f"a tile of {shared.ndim} dimensions has no transpose", tracer.place())
     return shared.seen_as(shared.permute(1, 0))
 
 
@@ -40,41 +57,41 @@ def tile_reshape(t: RegisterTile | SharedTile, shape: int | tuple[int, ...]) -> 
     """The tile's elements, in row-major order, under other coordinates; code K231 where the counts differ."""
     tracer = current("T.tile_reshape")
     extents = list(shape) if isinstance(shape, (tuple, list)) else [shape]
-    shared = shared_of(t, "tile_reshape", tracer)
-    total = prod(n for n in shared.shape if isinstance(n, int))
+    own = shape_of(t, "tile_reshape", tracer)
+    total = prod(own)
     if extents.count(-1) == 1:
         known = prod(n for n in extents if n != -1)
         extents[extents.index(-1)] = total // known if known else 0
     new = extents_of(tuple(extents), tracer)
     if prod(new) != total:
-        refuse("K231", f"{list(shared.shape)} elements do not make {list(new)}", tracer.place())
-    return shared.seen_as(shared.view(*new))
+        refuse("K231", f"{list(own)} elements do not make {list(new)}", tracer.place())
+    return _as(t, own, new, "tile_reshape", tracer)
 
 
 def tile_squeeze(t: RegisterTile | SharedTile, axis: int | tuple[int, ...] | None = None) -> SharedTile:
     """The tile without its axes of extent 1, or without those of ``axis`` (K236 for others)."""
     tracer = current("T.tile_squeeze")
-    shared = shared_of(t, "tile_squeeze", tracer)
-    shape = [n for n in shared.shape if isinstance(n, int)]
+    shape = shape_of(t, "tile_squeeze", tracer)
     given = [k for k, n in enumerate(shape) if n == 1] if axis is None \
         else [axis] if isinstance(axis, int) else list(axis)
     dropped = {k + len(shape) if k < 0 else k for k in given}
     if any(not 0 <= k < len(shape) or shape[k] != 1 for k in dropped):
-        refuse("K236", f"axis {said(axis)} of a tile of {shape} has not extent 1", tracer.place())
+        refuse("K236", f"axis {said(axis)} of a tile of {list(shape)} has not extent 1", tracer.place())
     kept = tuple(n for k, n in enumerate(shape) if k not in dropped) or (1,)
-    return shared.seen_as(shared.view(*kept))
+    return _as(t, shape, kept, "tile_squeeze", tracer)
 
 
 def tile_broadcast(t: RegisterTile | SharedTile, shape: int | tuple[int, ...]) -> SharedTile:
     """The tile repeated along new leading axes and along axes of extent 1, without being stored again (K231)."""
     tracer = current("T.tile_broadcast")
     extents = extents_of(shape, tracer)
-    source = shared_of(t, "tile_broadcast", tracer)
-    own = tuple(n for n in source.shape if isinstance(n, int))
+    own = shape_of(t, "tile_broadcast", tracer)
     lead = len(extents) - len(own)
     if lead < 0 or any(n not in (1, e) for n, e in zip(own, extents[lead:], strict=True)):
         refuse("K231", f"a tile of {list(own)} does not broadcast to {list(extents)}", tracer.place())
-    dense = source.dense()
+    if isinstance(t, TapedTile):
+        return taped.repeated(t, extents)
+    dense = shared_of(t, "tile_broadcast", tracer).dense()
     strides, below = [0] * len(extents), 1
     for k in reversed(range(len(own))):
         strides[lead + k] = below if own[k] > 1 else 0
@@ -87,6 +104,8 @@ def tile_view(t: RegisterTile | SharedTile, offset: int | tuple[object, ...],
     """The window of ``shape`` at ``offset`` of the tile, in the same memory; bounds are obligations. Without ``shape``
     each offset drops its axis, and the axes behind them are whole. Code K231."""
     tracer = current("T.tile_view")
+    if isinstance(t, TapedTile):
+        refuse("K240", "a window of a tile has no gradient", tracer.place(), help="load the window by itself")
     shared = shared_of(t, "tile_view", tracer)
     starts = offset if isinstance(offset, (tuple, list)) else (offset,)
     extents = () if shape is None else extents_of(shape, tracer)

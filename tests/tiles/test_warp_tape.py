@@ -92,3 +92,31 @@ def test_vectors_have_gradients_too() -> None:
     expected = np.ones((8, 3), np.float32)
     expected[0] = 0
     np.testing.assert_array_equal(a.grad.numpy(), expected)
+
+
+def test_views_and_broadcasts_have_gradients() -> None:
+    """broadcast_grad: 5 for each element; reshape and squeeze: ones."""
+    @wp.kernel
+    def broadcast(a: wp.array[float], b: wp.array2d[float]):
+        y = wp.tile_broadcast(wp.tile_load(a, shape=5), shape=(5, 5))
+        wp.tile_store(b, wp.tile_ones(dtype=float, shape=(5, 5)) + y)
+
+    @wp.kernel
+    def reshape(a: wp.array2d[float], b: wp.array2d[float]):
+        t = wp.tile_reshape(wp.tile_load(a, shape=(16, 8)), shape=(wp.static(16 * 8), 1))
+        wp.tile_store(b, wp.tile_reshape(t, shape=(-1, 1)))
+
+    @wp.kernel
+    def squeeze(a: wp.array3d[float], b: wp.array[float]):
+        wp.tile_store(b, wp.tile_squeeze(wp.tile_squeeze(wp.tile_load(a, shape=(1, 16, 1)), axis=(2,))))
+
+    for kernel, shape, out, each in ((broadcast, (5,), (5, 5), 5), (reshape, (16, 8), (128, 1), 1),
+                                     (squeeze, (1, 16, 1), (16,), 1)):
+        a = wp.array(ramp(shape), dtype=float, requires_grad=True)
+        b = wp.zeros(out, requires_grad=True)
+        with wp.Tape() as tape:
+            wp.launch_tiled(kernel, dim=[1], inputs=[a, b], block_dim=32)
+        tape.backward(grads={b: wp.ones(out)})
+        np.testing.assert_array_equal(a.grad.numpy(), np.full(shape, each, np.float32))
+        if kernel is broadcast:
+            np.testing.assert_array_equal(b.numpy(), np.broadcast_to(a.numpy() + 1, (5, 5)))
