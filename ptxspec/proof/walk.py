@@ -21,6 +21,7 @@ from ptxspec.proof.tree import (
     Threads,
     threads_of,
 )
+from ptxspec.proof.walk_loops import after_loop
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, is_integer, show
@@ -129,9 +130,10 @@ class Walker:
             return self._element(statement, statement.view, statement.index, "write", context)
         if isinstance(statement, ir.For):
             inside = context.extend(loop_fact(statement, context))
+            before = self.cells.copy()
             self.cells.forget_written(statement.body)
             body = self._block(statement.body, inside)[0]
-            self.cells.forget_written(statement.body)
+            self.cells = after_loop(statement, before, self.aliases)
             return Loop(statement, context, inside, body)
         if isinstance(statement, ir.If):
             text = show(statement.condition)

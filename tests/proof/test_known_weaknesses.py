@@ -27,7 +27,8 @@ def report(kernel: KernelFunction, sm: str = "sm_90") -> ProofReport:
 #: Case, a kernel of the corpus, its code, and what the message must say.
 WRONG = [
     ("bounds lost in views", "next_row", "P103", ("thread 63", "guard it with `if tid + 1 < 64:`")),
-    ("views larger than their storage", "view_larger_than_storage", "P103", ("storage of `A`", "tid = 64 fails, tid = 63 passes")),
+    ("views larger than their storage", "view_larger_than_storage", "P103",
+     ("storage of `A`", "tid = 64 fails, tid = 63 passes")),
     ("overflow of 32 bits: grids", "grid_wraps", "P109", ("blockIdx.x", "T.int64")),
     ("overflow of 32 bits: squares", "square_wraps", "P109", ("n = 46341", "T.int64")),
     ("reinterpretation at odd offsets", "odd_wide_view", "P101", ("n = 1", "T.assume(n % 2 == 0)")),

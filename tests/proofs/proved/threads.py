@@ -158,3 +158,21 @@ def barrier_in_one_iteration(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "
         if i == 1:
             T.cuda.cta_sync()
     B[tid] = s[63 - tid]
+
+
+@T.function
+def cells_after_loops(A: T.Tensor((64,), "float32"), n: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=8))
+    tid = T.cuda.thread_idx("x")
+    T.assume(n >= 1)
+    r = T.alloc_local((2,), "int32")
+    r[0] = 1
+    for k in T.serial(2):
+        r[k] = r[0] * 3 + k
+    for i in T.serial(0, 8, 5):
+        if i > 0:
+            r[0] = r[1] - tid
+    A[r[0] * 4 + r[1] - 10] = 1.0
+    for _ in T.serial(n):
+        r[1] = 7 - tid
+    A[r[1]] = 1.0

@@ -19,9 +19,11 @@ def value_through_shared(A: T.Tensor((64,), "float32")):
 
 
 @T.function
-def value_through_registers(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "int32")):
+def value_through_registers(A: T.Tensor((64,), "float32"), n: T.int32):
     T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=1))
-    r = T.alloc_local((2,), "int32")
-    for k in T.serial(2):
-        r[k] = 7
-    A[r[1] * 9] = 1.0
+    T.assume(n < 64)
+    r = T.alloc_local((1,), "int32")
+    r[0] = 0
+    for _ in T.serial(n):
+        r[0] = r[0] + 1
+    A[r[0]] = 1.0
