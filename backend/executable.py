@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
 from ptxspec.diagnostics import Diagnostic, LaunchError, Note
+from ptxspec.lang.deep import with_room
 from ptxspec.lang.ir import Buffer, Kernel
 from ptxspec.lang.target import aiming
 
@@ -281,8 +282,9 @@ def compile(source: KernelFunction | Kernel, target: str = "cuda", *, ptx: tuple
         report = prove(kernel, sm=sm)
         if report.verdict != "proved":
             raise ProofError(report)
-        merging = merged(kernel, sm, ptx)
-        found = Executable(emit(merging.kernel, sm, ptx=ptx), merging.reported(report), simulated=target == "sim")
+        merging = with_room(lambda: merged(kernel, sm, ptx), kernel.span)
+        module = with_room(lambda: emit(merging.kernel, sm, ptx=ptx), kernel.span)
+        found = Executable(module, merging.reported(report), simulated=target == "sim")
         if merging.kernel is not kernel:
             found.unmerged = lambda: Executable(emit(kernel, sm, ptx=ptx), report, simulated=target == "sim")
         kept[key] = found

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ptxspec.diagnostics import Diagnostic, Note
 from ptxspec.lang import ir
+from ptxspec.lang.deep import with_room
 from ptxspec.lang.function import kernel_of
 from ptxspec.lang.target import aiming
 from ptxspec.proof import cache, explain, remedy
@@ -51,6 +52,11 @@ def prove(
     if not isinstance(kernel, ir.Kernel):
         with aiming(sm):
             kernel = kernel_of(kernel)
+    read = kernel
+    return with_room(lambda: _prove(read, sm, rlimit, use_cache), kernel.span)
+
+
+def _prove(kernel: ir.Kernel, sm: str, rlimit: int, use_cache: bool) -> ProofReport:
     started = time.perf_counter()
     session = Session(rlimit=rlimit, cache=cache.open_cache(_digest()) if use_cache else None)
     walker = Walker(kernel)

@@ -1,0 +1,59 @@
+"""Expressions nested deeper than Python's stack: proved, emitted and run like any other."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import ptxspec
+from ptxspec import T
+from ptxspec.lang import deep
+from ptxspec.lang.deep import with_room
+
+
+def test_the_sum_of_many_elements() -> None:
+    @T.function
+    def kernel(A: T.Tensor((64,), "int32"), B: T.Tensor((64,), "int32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(block=1))
+        B[0] = sum([A[k % 64] for k in range(700)])
+        if all([A[k] > 0 for k in range(64)] * 5):
+            B[1] = 1
+
+    before = sys.getrecursionlimit(), threading.stack_size()
+    a, b = np.arange(1, 65, dtype=np.int32), np.zeros(64, np.int32)
+    ptxspec.compile(kernel, target="sm_90")(a, b)
+    assert b[:2].tolist() == [sum(int(a[k % 64]) for k in range(700)), 1]
+    assert (sys.getrecursionlimit(), threading.stack_size()) == before
+
+
+def depth(n: int) -> int:
+    return 0 if n == 0 else 1 + depth(n - 1)
+
+
+def endless() -> int:
+    return 1 + endless()
+
+
+def test_results_and_errors_come_back() -> None:
+    assert with_room(lambda: depth(5000), None) == 5000
+
+    def fails() -> int:
+        depth(5000)
+        raise ValueError("after all")
+
+    with pytest.raises(ValueError, match="after all"):
+        with_room(fails, None)
+    with pytest.raises(ptxspec.KernelError, match="nested too deeply"):
+        with_room(lambda: with_room(endless, None), None)
+
+
+def test_no_memory_for_a_large_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(deep.threading.Thread, "start", start)
+    with pytest.raises(ptxspec.KernelError, match="nested too deeply"):
+        with_room(lambda: depth(5000), None)
