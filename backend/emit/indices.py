@@ -6,14 +6,17 @@ of two. Divisions, comparisons, minima and bit operations need exact operands an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from math import gcd
 
 from ptxspec.ptx.operand import Register
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, is_signed
+from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, is_signed, show
 
 from .context import Context, integer
 from .division import divide
+from .machine import machine_bounds
 from .scalars import Scalars
 from .scopes import Value
 from .types import VALUE_CLASS
@@ -25,8 +28,21 @@ _COMMUTES = ("min", "max", "and", "or", "xor")
 
 def fits(expr: Expr, limits: tuple[int, int]) -> bool:
     """True when the exact value of ``expr`` provably lies within ``limits`` (inclusive)."""
-    lo, hi = ix.bounds(expr)
+    lo, hi = ix.bounds(_bounded(expr) if isinstance(expr, Poly) else expr)
     return lo is not None and hi is not None and limits[0] <= lo and hi <= limits[1]
+
+
+def _bounded(poly: Poly) -> Poly:
+    """``poly`` with stand-ins for its typed sums, which are known to lie where machine arithmetic puts them."""
+    if not any(isinstance(a, Op) and a.dtype != INDEX for m, _ in poly.terms for a in m):
+        return poly
+    return Poly(poly.const, tuple((tuple(_stand_in(a) if isinstance(a, Op) and a.dtype != INDEX else a for a in m), c)
+                                  for m, c in poly.terms))
+
+
+@lru_cache(maxsize=1 << 12)
+def _stand_in(typed: Op) -> Expr:
+    return Var("typed", INDEX, "bound", *machine_bounds(typed))
 
 
 def form(expr: Expr) -> tuple[int, bool]:
@@ -83,7 +99,7 @@ class Indices:
         """Sum of products modulo 2**32."""
         context = self.context
         # A plain term first: the others multiply and add onto it.
-        steps = sorted(poly.terms, key=lambda step: step[1] != 1)
+        steps = sorted(in_order(poly), key=lambda step: step[1] != 1)
         total: Value | None = None
         for position, (monomial, coefficient) in enumerate(steps):
             last = position == len(steps) - 1 and poly.const == 0
@@ -317,6 +333,19 @@ class Indices:
         self.context.instr(f"setp.{name}.{kind}", (target, self.register(left, bits), self.exact(right, bits)))
 
 
+def in_order(poly: Poly) -> Sequence[tuple[Monomial, int]]:
+    """The terms in an order that is the same in every process, whatever was traced before: operations by their text."""
+    if sum(not isinstance(m[0], Var) for m, _ in poly.terms) < 2:
+        return poly.terms
+    return sorted(poly.terms, key=lambda term: tuple((0, a.uid, "") if isinstance(a, Var) else (1, 0, _text(a))
+                                                     for a in term[0]))
+
+
+@lru_cache(maxsize=1 << 12)
+def _text(expr: Expr) -> str:
+    return show(expr)
+
+
 def _signed(value: int, bits: int) -> int:
     """``value`` modulo 2**bits as a signed literal."""
     half = 1 << bits - 1
@@ -334,7 +363,7 @@ def _grouped(poly: Poly) -> list[tuple[Poly, int]]:
     """
     parts: list[tuple[Poly, int]] = []
     joined: Poly | None = None
-    for monomial, coefficient in poly.terms:
+    for monomial, coefficient in sorted(in_order(poly), key=lambda term: -abs(term[1])):   # multiples side by side
         term = Poly(0, ((monomial, coefficient),))
         single = Poly(0, ((monomial, 1),))
         if len(monomial) > 1 and not fits(single, S32):

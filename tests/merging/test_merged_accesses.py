@@ -7,6 +7,7 @@ import pytest
 from ptxspec.backend.emit import emit
 from ptxspec.backend.executable import Executable
 from ptxspec.backend.merging import merged
+from ptxspec.backend.simulate import PointerArgument, simulate
 
 import ptxspec
 from ptxspec import T
@@ -334,3 +335,90 @@ def test_shared_memory_and_barrier() -> None:
     a, b = np.random.default_rng(0).random((64, 4), np.float32), np.zeros((64, 4), np.float32)
     exe(a, b)
     np.testing.assert_array_equal(b, a[::-1])
+
+
+def copying(kind: str) -> object:
+    @T.function
+    def move(A: T.Tensor((32, 8), kind), B: T.Tensor((32, 8), kind)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        i = T.cuda.thread_idx("x")
+        for j in T.unroll(8):
+            B[i, j] = A[i, j]
+    return move
+
+
+WIDTHS = {"bool": 8, "bfloat16": 16, "float8_e4m3": 8, "float8_e5m2": 8, "bits8": 8, "bits16": 16, "bits32": 32,
+          "bits64": 64, "bits128": 128}
+
+
+@pytest.mark.parametrize("kind", WIDTHS)
+def test_types_without_arithmetic(kind: str) -> None:
+    """Each type that can be moved, by bytes: what a single access leaves, the merged one leaves."""
+    before = copying(kind).kernel()  # type: ignore[attr-defined]
+    merging = merged(before)
+    assert bool(merging.obligations) == (WIDTHS[kind] < 128)
+    size = 32 * 8 * WIDTHS[kind] // 8
+    first = np.random.default_rng(0).integers(0, 2 if kind == "bool" else 256, size).astype(np.uint8)
+    results = []
+    for kernel in (before, merging.kernel):
+        module = emit(kernel)
+        out = np.zeros_like(first)
+        arguments = [PointerArgument(first.copy(), "A"), PointerArgument(out, "B")]
+        simulate(module.ptx, module.entry, (1, 1, 1), (32, 1, 1), arguments)
+        results.append(out)
+    np.testing.assert_array_equal(results[0], first)
+    np.testing.assert_array_equal(results[1], first)
+
+
+@T.function
+def reversed_order(A: T.Tensor((64, 4), "float32"), B: T.Tensor((64, 4), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    i = T.cuda.thread_idx("x")
+    x3 = A[i, 3]
+    x1 = A[i, 1]
+    B[i, 2] = x3
+    x0 = A[i, 0]
+    B[i, 0] = x1
+    x2 = A[i, 2]
+    B[i, 3] = x0
+    B[i, 1] = x2
+
+
+def test_order_in_the_text_does_not_matter() -> None:
+    assert opcodes(reversed_order.kernel()) == ["ld.global.v4.b32", "st.global.v4.b32"]
+    exe = ptxspec.compile(reversed_order, "sim")
+    a, b = np.random.default_rng(0).random((64, 4), np.float32), np.zeros((64, 4), np.float32)
+    exe(a, b)
+    np.testing.assert_array_equal(b, a[:, [1, 2, 3, 0]])
+
+
+@T.function
+def mutable(A: T.Tensor((64, 4), "int32"), B: T.Tensor((64, 4), "int32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    i = T.cuda.thread_idx("x")
+    r = T.alloc_local((1,), "int32")
+    for j in T.unroll(4):
+        r[0] = A[i, j]
+        B[i, j] = r[0]
+
+
+def test_register_that_changes_between_the_writes() -> None:
+    """All four words pass through one register; the vector must hold each as it was."""
+    exe = ptxspec.compile(mutable, "sim")
+    assert "st.global.v4.b32" in exe.ptx
+    a, b = np.arange(256, dtype=np.int32).reshape(64, 4), np.zeros((64, 4), np.int32)
+    exe(a, b)
+    np.testing.assert_array_equal(b, a)
+
+
+@T.function
+def guarded_start(A: T.Tensor((N,), "float32"), B: T.Tensor((64, 2), "float32"), s: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    i = T.cuda.thread_idx("x")
+    if s >= 0 and s % 2 == 0 and s + 128 <= N and s < 1000:
+        B[i, 0] = A[s + 2 * i]
+        B[i, 1] = A[s + 2 * i + 1]
+
+
+def test_a_guard_is_a_fact() -> None:
+    assert opcodes(guarded_start.kernel()) == ["ld.global.v2.b32", "st.global.v2.b32"]

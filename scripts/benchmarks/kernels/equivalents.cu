@@ -24,6 +24,18 @@ __global__ void __launch_bounds__(256) widened(const uint8_t* __restrict__ a, ui
     reinterpret_cast<uint4*>(b)[i] = reinterpret_cast<const uint4*>(a)[i];
 }
 
+__global__ void __launch_bounds__(256) scaled(const float* __restrict__ a, float* __restrict__ b) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < 4; k++) b[4 * i + k] = a[4 * i + k] * 2.0f;
+}
+
+__global__ void __launch_bounds__(256) bytewise(const uint8_t* __restrict__ a, uint8_t* __restrict__ b) {
+    int i = blockIdx.x * 256 + threadIdx.x;
+#pragma unroll
+    for (int k = 0; k < 16; k++) b[16 * i + k] = a[16 * i + k];
+}
+
 __global__ void __launch_bounds__(256) rows(const float4* __restrict__ a, float4* __restrict__ b) {
     int i = blockIdx.x * 256 + threadIdx.x;
     b[i] = a[i / 64 * 80 + i % 64];

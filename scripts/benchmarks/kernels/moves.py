@@ -174,6 +174,24 @@ def transpose(T, n, m):
     return transpose_tiles
 
 
+def scaled(T, rows, lanes, dtype, factor=None, threads=256):
+    """Element by element: each thread reads a row of ``lanes`` neighbours, and writes it, or ``factor`` times it."""
+    blocks = rows // threads
+    assert blocks * threads == rows
+
+    @T.function
+    def scale_rows(A: T.Tensor((rows, lanes), dtype, align=16), B: T.Tensor((rows, lanes), dtype, align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=blocks, block=threads))
+        row = T.cuda.block_idx("x") * threads + T.cuda.thread_idx("x")
+        for k in T.unroll(lanes):
+            if factor is None:
+                B[row, k] = A[row, k]
+            else:
+                B[row, k] = A[row, k] * factor
+
+    return scale_rows
+
+
 def strided(T, S, TileLayout, repeats7):
     """The document's strided load with ``7 * repeats7`` vector loads into gapped registers (15 in the document)."""
     n = repeats7
