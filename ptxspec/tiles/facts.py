@@ -17,12 +17,12 @@ from ptxspec.tiles.build import holding
 class Known:
     """The assumptions in force at one place of a kernel."""
 
-    def __init__(self, tracer: Tracer) -> None:
+    def __init__(self, tracer: Tracer, leaving_out: ir.Assume | None = None) -> None:
         self._context = Context()
         self._bounded: set[Var] = set()
         for block in tracer.blocks:
             for statement in block:
-                if isinstance(statement, ir.Assume):
+                if isinstance(statement, ir.Assume) and statement is not leaving_out:
                     self._learn(statement.condition, statement.text)
 
     def _learn(self, condition: Expr, text: str) -> None:

@@ -13,7 +13,7 @@ from ptxspec.tiles.access import LD, ST, Verb, opcode, unit
 from ptxspec.tiles.build import both, either, into, issue, loop, registers, when
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
-from ptxspec.tiles.widths import note, obstacle, wish
+from ptxspec.tiles.widths import dealt, note, obstacle, wish
 
 Body = Callable[[Expr, tuple[Expr, ...]], None]
 
@@ -183,9 +183,10 @@ def exchange(tracer: Tracer, region: Region, plan: Plan, cells: TensorView, *, v
 def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Run, whole: Expr) -> None:
     if region.empty and region.checked:
         return
+    limited = dealt(plan.shape[plan.axis], plan.axis, plan.words)
     region, plan = _simplest(region, plan)
     width = min(plan.words, region.words(plan.axis), verb.limit(region.array))
-    note(tracer, verb, region, plan.axis, width, f"a tile of this shape is owned by {plan.words} neighbours a thread")
+    note(tracer, verb, region, plan.axis, width, limited, edges=not _sure(whole))
     if _sure(whole):
         interior(tracer, verb, region, plan, cells)
         return
@@ -226,7 +227,8 @@ def copy(tracer: Tracer, source: Region, target: Region, threads: int) -> None:
     plan = Plan(source.shape, shared_axis, words, threads)
     for verb, region, far in ((LD, source, target), (ST, target, source)):
         why = obstacle(far, shared_axis, wish(far, shared_axis))
-        note(tracer, verb, region, shared_axis, words, f"the other end is no wider: {why}")
+        note(tracer, verb, region, shared_axis, words, f"the other end is no wider: {why}",
+             edges=region.checked and not _sure(region.whole()))
     if source.empty or target.empty:
         store(tracer, target, plan, load(tracer, source, plan, "tile"))
         return

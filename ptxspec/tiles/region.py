@@ -39,6 +39,12 @@ class Region:
         """The same tile of another array of the same shape and layout."""
         return Region(self.tracer, array, self.shape, self.offset, self.checked)
 
+    def without(self, assumption: ir.Assume) -> Region:
+        """The region as it would be if ``assumption`` were not made."""
+        other = self.on(self.array)
+        other.known = Known(self.tracer, assumption)
+        return other
+
     def anew(self) -> Region:
         """The region for code that is written again: nothing that was read before is known."""
         return self
