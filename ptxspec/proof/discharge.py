@@ -13,6 +13,7 @@ from ptxspec.lang.deep import with_room
 from ptxspec.lang.function import kernel_of
 from ptxspec.lang.target import aiming
 from ptxspec.proof import cache, explain, remedy
+from ptxspec.proof.arrivals import balanced
 from ptxspec.proof.codes import code_of
 from ptxspec.proof.converge import Diverges
 from ptxspec.proof.defined import Defined
@@ -191,7 +192,7 @@ class Resolver:
                 continue
             answer = self.session.decide(item.claim, item.context)
             if answer.verdict == "refuted":
-                doubt = item.doubt or self._doubt(item)
+                doubt = item.doubt or self._doubt(item) or self._balanced(draft, item, answer)
                 if not doubt:
                     return "refuted", item, answer
                 worst = ("unknown", item, Answer("unknown", reason=doubt))
@@ -235,6 +236,14 @@ class Resolver:
                     f"through memory"
                 )
         return ""
+
+    def _balanced(self, draft: Draft, item: Item, answer: Answer) -> str:
+        """Why two threads that part ways may still meet: they come by equally often, in different iterations."""
+        if not isinstance(item.about, Diverges) or draft.statement is None or answer.model is None:
+            return ""
+        if not balanced(self.walker.nodes, draft.statement, item.about, answer.model):
+            return ""
+        return "threads come by in different iterations, but equally often; whether all do was not worked out"
 
     def _vacuous(self, draft: Draft) -> Diagnostic:
         context = draft.context

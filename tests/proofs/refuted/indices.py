@@ -42,6 +42,8 @@ EXPECT = {
     "ring_of_two_read_one_behind": ("P107",),
     "rows_meet_at_one_rotation": ("P107", "n = 7"),
     "blocks_meet_at_the_seam": ("P107", "block"),
+    "barrier_in_some_iterations": ("P110", "thread"),
+    "barrier_in_unequal_turns": ("P110", "thread"),
 }
 
 
@@ -278,3 +280,23 @@ def blocks_meet_at_the_seam(A: T.Tensor((129,), "float32")):
     A[i] = 1.0
     if T.cuda.thread_idx("x") == 63:
         A[i + 1] = 1.0
+
+
+@T.function
+def barrier_in_some_iterations(A: T.Tensor((8,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=8))
+    tid = T.cuda.thread_idx("x")
+    for i in T.serial(4):
+        if i < tid:
+            T.cuda.cta_sync()
+    A[tid] = 1.0
+
+
+@T.function
+def barrier_in_unequal_turns(A: T.Tensor((8,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=8))
+    tid = T.cuda.thread_idx("x")
+    for i in T.serial(5):
+        if (i + tid) % 2 == 0:
+            T.cuda.cta_sync()
+    A[tid] = 1.0
