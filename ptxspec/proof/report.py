@@ -167,6 +167,7 @@ class ProofReport:
             "obligations": [o.to_json() for o in self.obligations],
             "premises": self.premises.to_json(),
             "not_judged": list(self.not_judged),
+            "notes": list(self.notes),
         }
 
     def _repr_html_(self) -> str:

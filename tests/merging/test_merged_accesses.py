@@ -101,6 +101,7 @@ def test_report_says_what_was_merged_and_why() -> None:
     proofs = [o for o in report.obligations if o.subject.startswith("merged access")]
     assert [(o.code, o.verdict) for o in proofs] == [("aligned", "proved")] * 2
     assert proofs[0].rule is not None
+    assert report.to_json()["notes"] == list(report.notes)
 
 
 # -- what must stay single --------------------------------------------------------------------------------------
