@@ -54,7 +54,6 @@ class Executable:
                  for p in module.params if isinstance(p.source, Buffer)}
         self._fast = FastPath(module.kernel, self._checks.written, align,
                               [condition for _, condition in premises.launch] if premises else [])
-        self._native = self._fast.native
         self._stream = module.kernel.launch.stream
         self.unmerged: Callable[[], Executable] | None = None
         self._narrow: Executable | None = None
@@ -110,7 +109,7 @@ class Executable:
             stream = self._stream
         given = None if stream is None else stream_handle(stream)
         # The quickest first: the extension, if it was built and knows this call; then the same in Python.
-        if device is None and (((known := self._native.launch) is not None and known(arguments, given))
+        if device is None and (((known := self._fast.first) is not None and known(arguments, given))
                                or self._repeat(arguments, given)):
             return
         if device not in (None, "cuda", "sim"):
@@ -153,7 +152,7 @@ class Executable:
         prepared = PreparedCall(self, arguments, given)
         if bound.device != "cpu":
             launch, numbers = self._ready(arguments, bound, handle)
-            prepared.ready(bound, numbers, launch, self._native.launch)
+            prepared.ready(bound, numbers, launch, self._fast.first)
         return prepared
 
     def _repeat(self, arguments: tuple[object, ...], given: int | None) -> bool:
@@ -163,7 +162,7 @@ class Executable:
         narrow = self._narrow
         if narrow is None:
             return False
-        known = narrow._native.launch
+        known = narrow._fast.first
         return (known is not None and known(arguments, given)) or narrow._repeat(arguments, given)
 
     def _unmerged(self, error: LaunchError) -> Executable | None:

@@ -2,8 +2,8 @@
 
 The first call with new shapes goes through every check; it leaves a plan under the signatures of its arguments. A later
 call with equal signatures compares what can still differ: the alignment of each address, the overlap of written memory,
-the range of scalars. It then costs one driver call and a few dictionary look-ups. Where the C extension was built, it
-knows the latest of these calls and is asked first (:attr:`FastPath.native`); it compares the same.
+the range of scalars. It then costs one driver call and a few dictionary look-ups. The latest of these calls are known
+to the C extension, or where that was not built to functions made for them: these are asked first and compare the same.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .arrays import ArrayView, quick
 from .binding import FLOAT_LIMITS
 from .facts import statements
 from .native import Array, Remembered, Scalar
+from .repeated import Repeated
 
 if TYPE_CHECKING:
     from .checks import Bound
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from .emit import Parameter
 
 MOST_PLANS = 1024
-_AGAIN = 16   # a plan used so often since is told to the extension anew: newer calls may have displaced it there
+_AGAIN = 16   # a plan used so often is told to the extension anew: newer calls displaced it there
 
 _EXACT = 1 << 53   # an integer up to here is the same number as a float
 
@@ -51,7 +52,7 @@ class Plan:
     live: tuple[int, ...]
     aligned: tuple[tuple[int, int], ...]
     apart: tuple[tuple[_Extent, _Extent], ...]
-    tell: Callable[[Sequence[object]], bool]
+    tell: Callable[[Sequence[object]], None]
     used: int = 0
 
 
@@ -74,6 +75,9 @@ class FastPath:
         self._possible = not any(self._travels)
         self._plans: dict[object, Plan] = {}
         self.native = Remembered()
+        self.repeated = Repeated()
+        #: asked first, with the arguments and the stream: the extension or its counterpart in Python
+        self.first: Callable[[tuple[object, ...], int | None], bool] | None = None
 
     def run(self, arguments: Sequence[object], stream: int | None) -> bool:
         """Launch if these arguments were seen before and still fit; False asks for the full way.
@@ -106,7 +110,7 @@ class FastPath:
               launch: PreparedLaunch) -> None:
         """Remember a call that passed every check."""
         key, _ = self._signature(arguments)
-        if key is None:
+        if key is None or key in self._plans:   # the same call prepared once more
             return
         index = {p: k for k, p in enumerate(self._params)}
         order: list[int] = []
@@ -141,17 +145,21 @@ class FastPath:
         tell(arguments)
 
     def _tell(self, views: dict[int, ArrayView], passed: list[tuple[int, int | float | bool]], launch: PreparedLaunch,
-              arguments: Sequence[object]) -> bool:
-        """Describe a checked call to the extension; ``views`` by argument."""
+              arguments: Sequence[object]) -> None:
+        """Describe a checked call to the extension, or to the same in Python; ``views`` by argument."""
         expected: list[Array | Scalar] = []
         for index, param in enumerate(self._params):
             scalar = self._scalars[index]
             if isinstance(param, Buffer):
                 expected.append(Array(views[index], self._align.get(param, 1), param in self._written))
             elif scalar is not None:
-                decides, low, high, _ = scalar
-                expected.append(Scalar(param.dtype, low, high, decides))
-        return self.native.add(arguments, expected, passed, launch)
+                decides, low, high, limit = scalar
+                expected.append(Scalar(param.dtype, low, high, decides, limit))
+        if self.native.add(arguments, expected, passed, launch):
+            self.first = self.native.launch
+        elif self.native.launch is None:
+            self.repeated.add(arguments, expected, passed, launch, stream_finder(arguments))
+            self.first = self.repeated.launch
 
     def _signature(self, arguments: Sequence[object]) -> tuple[object, list[int | float | bool]]:
         """What a plan depends on, and the number to pass for each argument; key None where the quick look fails."""
@@ -219,6 +227,23 @@ def current_stream(arguments: Sequence[object]) -> int:
             if handle is not None:
                 return handle
     return 0
+
+
+def stream_finder(arguments: Sequence[object]) -> Callable[[], int]:
+    """What :func:`current_stream` asks for these arguments: the library and the device are known."""
+    for argument in arguments:
+        kind = type(argument)
+        library = kind.__module__.partition(".")[0]
+        if library == "torch":
+            torch, device = sys.modules["torch"], argument.device  # type: ignore[attr-defined]
+            raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+            if raw is not None:
+                return partial(raw, device.index)
+            return lambda: int(torch.cuda.current_stream(device).cuda_stream)  # noqa: B023
+        if library == "cupy":
+            current, number = sys.modules["cupy"].cuda.get_current_stream, argument.data.device_id  # type: ignore[attr-defined]
+            return lambda: int(current(number).ptr)  # noqa: B023
+    return int
 
 
 def _stream_of(kind: type) -> Callable[[object], int | None] | None:

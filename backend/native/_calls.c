@@ -228,10 +228,9 @@ static int pack(const Call *call, const uint64_t *value, uint64_t *block, void *
 static int run(const Calls *self, const Call *call, PyObject *const *given, PyObject *stream) {
     uint64_t value[MOST_ARGUMENTS], block[MOST_PARAMETERS];
     void *places[MOST_PARAMETERS], *context = NULL;
-    Config config;
+    Config config = call->config;
     int status;
     if (!matches(call, given, value)) return 0;
-    config = call->config;
     if (!find_stream(call, stream, &config.stream) || !pack(call, value, block, places)) return 0;
     /* A kernel of a library runs in whichever context is current, so a wrong one must be seen before. */
     if (self->current(&context) != 0 || (uint64_t)(uintptr_t)context != call->context) return 0;
@@ -309,11 +308,14 @@ static PyObject *calls_remember(Calls *self, PyObject *args) {
                           &parameters))
         return NULL;
     if (PyTuple_GET_SIZE(arguments) > MOST_ARGUMENTS || PyTuple_GET_SIZE(parameters) > MOST_PARAMETERS) Py_RETURN_FALSE;
+    for (int k = 0; k < MOST_CALLS && self->calls[k] != NULL; k++) { /* equal arguments make an equal call */
+        int same = PyObject_RichCompareBool(self->calls[k]->given, arguments, Py_EQ);
+        if (same) return same < 0 ? NULL : Py_NewRef(Py_True);
+    }
     Call *call = PyObject_New(Call, &CallType);
     if (call == NULL) return NULL;
     memset((char *)call + sizeof(PyObject), 0, sizeof(Call) - sizeof(PyObject));
-    call->kernel = kernel;
-    call->context = context;
+    call->kernel = kernel, call->context = context;
     memcpy(&call->config, (const void *)(uintptr_t)config, sizeof(Config));
     call->keep = Py_NewRef(keep);
     call->given = Py_NewRef(arguments);
@@ -346,8 +348,7 @@ static PyObject *calls_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     if (!PyArg_ParseTuple(args, "KK", &launch, &current)) return NULL;
     Calls *self = (Calls *)type->tp_alloc(type, 0);
     if (self == NULL) return NULL;
-    self->launch = (LaunchFunction)(uintptr_t)launch;
-    self->current = (CurrentFunction)(uintptr_t)current;
+    self->launch = (LaunchFunction)(uintptr_t)launch, self->current = (CurrentFunction)(uintptr_t)current;
     return (PyObject *)self;
 }
 
@@ -391,10 +392,8 @@ PyMODINIT_FUNC PyInit__calls(void) {
     if (PyErr_Occurred()) return NULL;
     if (PyType_Ready(&CallType) < 0 || PyType_Ready(&CallsType) < 0) return NULL;
     PyObject *module = PyModule_Create(&definition);
-    if (module == NULL) return NULL;
-    if (PyModule_AddIntConstant(module, "FORM", 1) == 0
-        && PyModule_AddObjectRef(module, "Calls", (PyObject *)&CallsType) == 0)
-        return module;
-    Py_DECREF(module);
-    return NULL;
+    if (module != NULL && (PyModule_AddIntConstant(module, "FORM", 1) < 0
+                           || PyModule_AddObjectRef(module, "Calls", (PyObject *)&CallsType) < 0))
+        Py_CLEAR(module);
+    return module;
 }

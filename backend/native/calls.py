@@ -40,12 +40,14 @@ class Calls(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar argument: its type, its allowed values (None: a float), and whether only this value was checked."""
+    """A scalar argument: its type, its allowed values (None: a float, smaller than ``limit``), and whether only this
+    value was checked."""
 
     dtype: str
     low: int | None
     high: int | None
     fixed: bool
+    limit: float
 
 
 @dataclass(frozen=True, slots=True)

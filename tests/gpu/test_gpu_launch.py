@@ -62,7 +62,7 @@ def test_repeated_calls_take_the_quick_way(library: ModuleType, way: str, monkey
         exe(a, b)
         np.testing.assert_array_equal(to_host(library, b), ROWS + turn)
     assert len(seen) == 1
-    assert (exe._native.launch is not None) == (way == "native")
+    assert (exe._fast.native.launch is not None) == (way == "native")
 
 
 def test_a_freed_tensor_is_refused(way: str) -> None:

@@ -17,7 +17,7 @@ def built() -> None:
         pytest.skip("the extension is not built (scripts/native builds it)")
 
 
-@pytest.fixture(params=["native", "python"])
+@pytest.fixture(params=["native", "python", "plans"])
 def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """Both ways in turn; a test that takes it holds for each."""
+    """The extension, its counterpart in Python, and plans alone: a test that takes it holds for each."""
     yield from make_world(monkeypatch, request.param)

@@ -17,6 +17,7 @@ from ptxspec.backend.device import DeviceInfo, DeviceKernel
 from ptxspec.backend.emit import emit
 from ptxspec.backend.executable import Executable
 from ptxspec.backend.native import calls
+from ptxspec.backend.repeated import Repeated
 from stand_ins import CONTEXT, KERNEL, Driver, Libraries, ndarray
 
 import ptxspec
@@ -45,7 +46,9 @@ def make_world(monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[World]:
     here = World(Libraries(monkeypatch), Driver(), way)
     for module, name in ((calls, "_KINDS"), (fast, "_LOOKS"), (fastpath, "_STREAMS")):
         monkeypatch.setattr(module, name, {})
-    monkeypatch.setenv("PTXSPEC_NATIVE", "off" if way == "python" else "on")
+    monkeypatch.setenv("PTXSPEC_NATIVE", "on" if way == "native" else "off")
+    if way == "plans":
+        monkeypatch.setattr(Repeated, "add", lambda *_: False)
     calls.available.cache_clear()
     monkeypatch.setattr(calls, "launch_addresses", here.driver.addresses)
     # By its module: the package has a function of the same name.

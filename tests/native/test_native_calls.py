@@ -32,7 +32,8 @@ def learned(world: World, kernel: Any, *arguments: object) -> Any:
     exe(*arguments)
     world.driver.launches.clear()
     world.full = 0
-    assert (exe._native.launch is not None) == (world.way == "native")
+    assert (exe._fast.native.launch is not None) == (world.way == "native")
+    assert (exe._fast.repeated.launch is not None) == (world.way == "python")
     return exe
 
 
@@ -130,12 +131,12 @@ def test_tensors_whose_memory_is_not_their_value(world: World) -> None:
 def test_both_ways_refuse_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of calls that differ from each other in one thing or none."""
     outcomes = []
-    for way in ("native", "python"):
+    for way in ("native", "python", "plans"):
         with monkeypatch.context() as patch:
             for world in make_world(patch, way):
                 world.driver.sizes = (8, 8, 4, 4, 1, 4)
                 outcomes.append(_random_calls(world, random.Random(5)))
-    assert outcomes[0] == outcomes[1]
+    assert outcomes[0] == outcomes[1] == outcomes[2]
     assert {"R301", "R302", "R304", "R307", "R308", "R309", "R310", "R311"} <= {str(o) for o in outcomes[0]}
     assert sum(isinstance(o, list) for o in outcomes[0]) > 400
 
