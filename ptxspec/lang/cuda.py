@@ -9,6 +9,7 @@ from ptxspec.lang import ir, tile
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.shapes import launch_time
 from ptxspec.lang.trace import GRID_LIMITS, current, intrinsic, where
+from ptxspec.lang.types import number
 from ptxspec.layout.value import Value
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Const, Expr, is_integer, show
@@ -65,10 +66,12 @@ class LaunchConfig:
             if int(extent.value) % cluster[k]:
                 refuse("K218", f"grid size {extent.value} along {'xyz'[k]} is no multiple of the cluster size "
                                f"{cluster[k]}", span)
-        if isinstance(self.dynamic_smem_bytes, bool) or not isinstance(self.dynamic_smem_bytes, int) \
-                or self.dynamic_smem_bytes < 0:
+        extra = number(self.dynamic_smem_bytes)
+        if isinstance(extra, bool) or not isinstance(extra, int) or extra < 0:
             refuse("K218", f"dynamic_smem_bytes is a number of bytes, not {said(self.dynamic_smem_bytes)}", span)
-        return ir.Launch(grid, block, cluster, self.dynamic_smem_bytes, span, self.stream, bool(self.cooperative))
+        if not isinstance(self.cooperative, bool):
+            refuse("K218", f"cooperative is True or False, not {said(self.cooperative)}", span)
+        return ir.Launch(grid, block, cluster, extra, span, self.stream, self.cooperative)
 
 
 def _three(name: str, value: object, span: Span) -> tuple[Expr, Expr, Expr]:
@@ -77,8 +80,7 @@ def _three(name: str, value: object, span: Span) -> tuple[Expr, Expr, Expr]:
         refuse("K218", f"{name} has {len(items)} sizes; 1 to 3 are possible", span)
     result: list[Expr] = []
     for item in [*items, 1, 1, 1][:3] if len(items) < 3 else items:
-        if isinstance(item, Value):
-            item = item.expr
+        item = item.expr if isinstance(item, Value) else number(item)
         if isinstance(item, Expr) and is_integer(item.dtype):
             result.append(item)
         elif isinstance(item, int) and not isinstance(item, bool):

@@ -329,10 +329,13 @@ def predicated_loads_that_preserve(rng: np.random.Generator) -> Case:
 
 @item
 def launched_cooperatively(rng: np.random.Generator) -> Case:
+    """All blocks at once; sizes may be NumPy's integers."""
+    two, extra = np.int64(2), np.int32(1024)
+
     @T.function
     def kernel(A: T.Tensor((256,), "int32"), B: T.Tensor((256,), "int32")):
-        T.device_entry(launch=T.cuda.LaunchConfig(grid=(2, 2), block=(32, 2), cooperative=True,
-                                                  dynamic_smem_bytes=1024))
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=(two, 2), block=(32, two), cooperative=True,
+                                                  dynamic_smem_bytes=extra))
         i = (T.cuda.block_idx("y") * T.cuda.grid_dim("x") + T.cuda.block_idx("x")) * 64 \
             + T.cuda.thread_idx("y") * T.cuda.block_dim("x") + T.cuda.thread_idx("x")
         B[i] = A[255 - i]

@@ -284,7 +284,7 @@ DECLARATIONS = [
 ] + [("K218", kernel("pass", launch=sizes), f"T.cuda.LaunchConfig({sizes})") for sizes in (
     "grid=1, block=2048", "block=(32, 64)", "block=(1, 1, 128)", "block=n", "grid=(1, 2, 3, 4)", "grid=-1",
     "grid=(1, 70000)", "grid=3, cluster=2", "grid=1.5", "dynamic_smem_bytes=-1", "grid=8, cluster=(4, 4, 4)", "block=0",
-    "grid=T.float32(1)",
+    "grid=T.float32(1)", "cooperative='yes'", "grid=2, cluster='2'", "grid=True", "dynamic_smem_bytes=True",
 )] + [("K218", kernel("pass", launch="") + "    T.device_entry(launch=3)\n", "T.device_entry(launch=3)")]
 
 
