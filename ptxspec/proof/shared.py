@@ -59,9 +59,10 @@ def shared_drafts(walker: Walker) -> tuple[list[Draft], dict[int, str]]:
         access = occurrence.access
         if access.kind == "write":
             continue
-        writes = [(k, o) for k, o in enumerate(order) if o.access.buffer is access.buffer and o.access.kind != "read"]
+        writes = [(k, o) for k, o in enumerate(order)
+                  if o.access.buffer is access.buffer and o.access.kind != "read" and o is not occurrence]
         # In a loop around both, an earlier iteration may have written what a later one reads.
-        before = [o for k, o in writes if o is not occurrence and (k < at or set(o.loops) & set(occurrence.loops))]
+        before = [o for k, o in writes if k < at or set(o.loops) & set(occurrence.loops)]
         filled = any(not apart(access, o.access) for o in before)
         finding = findings[access]
         moved = bytes_.plan.moved(access.buffer)
@@ -83,7 +84,7 @@ def _item(access: Access, failure: Failure, finding: Finding, writes: bool, befo
     for fact in failure.facts:
         context = context.extend(fact)
     spans = () if moved else tuple((s.span, low, high, count) for s, low, high, count in failure.written)
-    after = next((s.span for s, bits in finding.later or () if bits(failure.byte)), None)
+    after = next((s.span for s, bits in finding.later or () if s is not access.statement and bits(failure.byte)), None)
     lead = 0 if finding.reason else finding.lead
     about = NeverWritten(access.buffer, writes, before, failure.within, spans, after, lead)
     return Item(formula.FALSE, context, about)

@@ -69,6 +69,18 @@ def test_what_cannot_be_followed_is_named(body: str, reason: str) -> None:
     assert f"not judged: {left[0]}" in report.text()
 
 
+def test_pages_and_terminals_name_it_too() -> None:
+    from ptxspec.cli.report import text
+    from ptxspec.report.page import fragment
+
+    body = "    s[C[tid] % 64] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]\n"
+    report = prove(traced(HEAD + body), use_cache=False)
+    (left,) = report.not_judged
+    assert text(report).count(f"not judged: {left}") == 1
+    assert text(report, table=False).count(f"not judged: {left}") == 1
+    assert "not judged: line 10" in fragment(None, report)
+
+
 def test_a_neighbour_under_its_own_guard_is_followed() -> None:
     body = "if tid < n:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid > 0 and tid < n:\n        " \
            "B[tid] = s[tid - 1]"

@@ -104,3 +104,18 @@ def written_where_it_runs(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "flo
         s[tid] = A[tid]
     T.cuda.cta_sync()
     B[tid] = s[63 - tid]
+
+
+@T.function
+def added_to_zeros(B: T.Tensor((64,), "uint32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((4, 1), "uint32")
+    one = T.alloc_local((1,), "uint32")
+    one[0] = 1
+    if tid < 4:
+        s[tid, 0] = 0
+    T.cuda.cta_sync()
+    T.cuda.tile.apply(T.ptx["red.shared.add.u32"], s.sub[tid % 4], one)
+    T.cuda.cta_sync()
+    B[tid] = s[tid % 4, 0]

@@ -10,6 +10,7 @@ EXPECT = {
     "first_iteration": ("P108", "i = 0", "nobody has written byte 508 of s", "the byte is written here, but later"),
     "other_stage": ("P108", "nobody has written byte 508 of s", "i = 0"),
     "padding": ("P108", "nobody has written byte 64 of s", "some of those from 0 to 1083"),
+    "added_to_nothing": ("P108", "finds nothing: s is never written", "nobody has written byte 0 of s"),
     "one_way_only": ("P108", "nobody has written byte", "n = 0"),
 }
 
@@ -87,3 +88,16 @@ def one_way_only(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32"), n
         s[tid] = A[tid]
     T.cuda.cta_sync()
     B[tid] = s[63 - tid]
+
+
+@T.function
+def added_to_nothing(B: T.Tensor((4,), "uint32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((4, 1), "uint32")
+    one = T.alloc_local((1,), "uint32")
+    one[0] = 1
+    T.cuda.tile.apply(T.ptx["red.shared.add.u32"], s.sub[tid % 4], one)
+    T.cuda.cta_sync()
+    if tid < 3:
+        B[tid] = 0
