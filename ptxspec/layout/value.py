@@ -6,6 +6,7 @@ body, where plain Python evaluates the operators. :class:`Value` carries the typ
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -79,15 +80,17 @@ class Value:
 Scalar: TypeAlias = int | Value
 
 
-def _plain(value: Scalar) -> Expr | int:
-    return value.expr if isinstance(value, Value) else int(value)
+def _plain(value: object) -> Expr | int:
+    if isinstance(value, Value):
+        return value.expr
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise fail(KernelError, "K120", f"a dimension cannot be combined with {type(value).__name__} {value!r}",
+                   notes=[Note("help", "use integers and dimensions only")]) from None
 
 
 def _binary(name: str, left: object, right: object) -> Value:
-    if not isinstance(left, (int, Value)) or not isinstance(right, (int, Value)):
-        other = right if isinstance(left, Value) else left
-        raise fail(KernelError, "K120", f"a dimension cannot be combined with {type(other).__name__} {other!r}",
-                   notes=[Note("help", "use integers and dimensions only")])
     return Value(typed.binary(name, _plain(left), _plain(right)))
 
 
@@ -106,9 +109,12 @@ def to_poly(value: object, what: str = "an extent") -> Poly:
             return ix.index(value)
         raise fail(KernelError, "K120", f"{what} must be an integer, not `{show(value)}` of type {value.dtype}",
                    getattr(value, "span", None))
-    if isinstance(value, bool) or not hasattr(type(value), "__index__"):
-        raise fail(KernelError, "K120", f"{what} must be an integer, not {type(value).__name__} {value!r}")
-    return ix.constant(int(value))  # type: ignore[call-overload]
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return ix.constant(operator.index(value))  # type: ignore[arg-type]
+    except TypeError:   # an array has __index__, and refuses
+        raise fail(KernelError, "K120", f"{what} must be an integer, not {type(value).__name__} {value!r}") from None
 
 
 def product(values: Sequence[Poly]) -> Poly:

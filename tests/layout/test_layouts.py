@@ -173,6 +173,14 @@ def test_symbolic_extents_and_strides() -> None:
     assert rows + 1 != rows
 
 
+def test_numpys_integers_are_integers() -> None:
+    m = Value(Var("M", "int32", "dim"))
+    four = np.int64(4)
+    assert m * four == four * m == m * 4
+    assert (m + np.int32(31)) // np.uint8(32) == (m + 31) // 32
+    assert TileLayout(S[(four, 2) : (np.int16(2), 1)]) == TileLayout(S[4, 2])
+
+
 @pytest.mark.parametrize(("make", "code"), [
     (lambda: S[(4, 4) : (4,)], "K122"),
     (lambda: S[-4], "K122"),
@@ -181,6 +189,7 @@ def test_symbolic_extents_and_strides() -> None:
     (lambda: S[4:1, 2:1], "K122"),
     (lambda: S[4.0], "K120"),
     (lambda: S[True], "K120"),
+    (lambda: S[np.array([4, 4]),], "K120"),
     (lambda: TileLayout((4, 4)), "K122"),
     (lambda: S[4] + "m", "K124"),
     (lambda: TileLayout(S[4, 4]).apply(1, 2, 3), "K123"),
