@@ -263,6 +263,8 @@ class Kernel:
     span: Span
     file: str = ""
     notes: tuple[str, ...] = field(default=())
+    #: (array, remedy) for refusals of what the kernel claims of tiles of that array.
+    advice: tuple[tuple[str, str], ...] = field(default=())
 
 
 def buffers_of(params: Sequence[Buffer | Var]) -> tuple[Buffer, ...]:

@@ -48,6 +48,7 @@ class Tracer:
         self._names: set[str] = set()
         self._pending: list[Pending] = []
         self.notes: list[str] = []   # what a reader of the report wants to know of choices made here
+        self.advice: list[tuple[str, str]] = []   # array and remedy, for refusals of what is claimed of its tiles
         self.finishers: list[Callable[[ir.Kernel], ir.Kernel]] = []   # last changes to the finished kernel
 
     # --- work that waits for the next statement
@@ -178,7 +179,8 @@ class Tracer:
             refuse("K217", f"kernel {self.name} never calls T.device_entry(...)", self.span,
                    help="make T.device_entry(launch=T.cuda.LaunchConfig(grid=..., block=...)) the first statement")
         kernel = ir.Kernel(self.name, tuple(self.params), tuple(self.dims), tuple(self.hardware.values()), self.launch,
-                           tuple(self.buffers), tuple(self.blocks[0]), self.span, self.file, tuple(self.notes))
+                           tuple(self.buffers), tuple(self.blocks[0]), self.span, self.file, tuple(self.notes),
+                           tuple(self.advice))
         for change in self.finishers:
             kernel = change(kernel)
         return kernel

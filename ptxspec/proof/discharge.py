@@ -13,6 +13,7 @@ from ptxspec.lang.deep import with_room
 from ptxspec.lang.function import kernel_of
 from ptxspec.lang.target import aiming
 from ptxspec.proof import cache, explain, remedy
+from ptxspec.proof.advice import advised
 from ptxspec.proof.arrivals import balanced
 from ptxspec.proof.codes import code_of
 from ptxspec.proof.converge import Diverges
@@ -75,7 +76,7 @@ def _prove(kernel: ir.Kernel, sm: str, rlimit: int, use_cache: bool) -> ProofRep
     drafts.sort(key=lambda d: order.get(id(d.statement), -1) if d.statement is not None else -1)
     drafts = limit_drafts(kernel, walker, sm) + drafts
     resolver = Resolver(session, walker, sm)
-    obligations = tuple(resolver.resolve(d) for d in drafts)
+    obligations = advised([resolver.resolve(d) for d in drafts], kernel.advice)
     verdict = next((v for v in VERDICTS if any(o.verdict == v for o in obligations)), "proved")
     not_judged = tuple(
         f"line {d.where.line}: whether every byte that {d.subject} finds was written ({unjudged[id(d)]})"

@@ -8,7 +8,7 @@ from ptxspec.lang.trace import Tracer, current, intrinsic
 from ptxspec.layout import S, TileLayout
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import is_float
-from ptxspec.tiles import move, tape
+from ptxspec.tiles import claims, move, tape
 from ptxspec.tiles.access import atomic
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.plan import Plan
@@ -38,6 +38,7 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
         refuse("K232", f"storage is \"register\" or \"shared\", not {said(storage)}", tracer.place())
     flags(tracer, bounds_check=bounds_check, aligned=aligned)
     region = Region(tracer, array, extents, offsets, bounds_check and not aligned)
+    advise(region, bounds_check, aligned)
     axis = region.main_axis()
     words = _claimed(region, axis, tracer) if aligned else region.natural(axis)
     plan = Plan(extents, axis, words, tracer.threads)
@@ -109,6 +110,7 @@ def target(array: TensorView, t: object, offset: object, bounds_check: bool, ali
     offsets = make_offset(offset if offset is not None else (0,) * len(extents), len(extents), what, tracer)
     flags(tracer, bounds_check=bounds_check, aligned=aligned)
     region = Region(tracer, array, extents, offsets, bounds_check and not aligned)
+    advise(region, bounds_check, aligned)
     if aligned:
         _claimed(region, region.main_axis(), tracer)
     return region
@@ -146,6 +148,14 @@ def _claimed(region: Region, axis: int, tracer: Tracer) -> int:
                        f"{region.bytes} bytes are not", tracer.place(), help="drop aligned=True")
     region.claim(axis)
     return words
+
+
+def advise(region: Region, bounds_check: bool, aligned: bool) -> None:
+    """Keep what would make the claims true, for the message if they are refused."""
+    if not bounds_check or aligned:
+        said = claims.inside(region, "aligned=True" if aligned else "bounds_check=False")
+        if said is not None:
+            region.tracer.advice.append((region.array.ir.buffer.name, said))
 
 
 def array_of(a: object, what: str, tracer: Tracer) -> TensorView:

@@ -29,6 +29,10 @@ class Known:
         self._limits(condition)
         self._context = self._context.extend(Fact(text, text, condition, None, "assume"))
 
+    def learn(self, fact: Expr) -> None:
+        """Take ``fact`` as given, to see what it would do."""
+        self._learn(fact, str(fact))
+
     def _limits(self, expr: Expr) -> None:
         """The symbolic limits of hardware ids and loop variables in ``expr``."""
         for var in variables(expr):

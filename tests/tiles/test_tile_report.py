@@ -270,3 +270,69 @@ def test_tiles_share_storage_where_it_is_free_or_needed(rows, across, tiles, bar
     a, b = np.arange(256 * 64, dtype=np.float32).reshape(256, 64), np.zeros((256, 64), np.float32)
     exe(a, b)
     np.testing.assert_array_equal(b[:2 * rows], a[:2 * rows, ::-1] if across else a[:2 * rows])
+
+
+@T.function
+def grid_of_whole_tiles(A: T.Tensor((M, N), "float32", align=16), B: T.Tensor((M, N), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=((N + 63) // 64, (M + 31) // 32), block=64))
+    T.assume(N % 4 == 0)
+    i, j = T.cuda.block_idx("y") * 32, T.cuda.block_idx("x") * 64
+    T.tile_store(B, T.tile_load(A, shape=(32, 64), offset=(i, j), bounds_check=False), offset=(i, j))
+
+
+@T.function
+def same_assumed(A: T.Tensor((M, N), "float32", align=16), B: T.Tensor((M, N), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=((N + 63) // 64, (M + 31) // 32), block=64))
+    T.assume(N % 64 == 0)
+    T.assume(M % 32 == 0)
+    i, j = T.cuda.block_idx("y") * 32, T.cuda.block_idx("x") * 64
+    T.tile_store(B, T.tile_load(A, shape=(32, 64), offset=(i, j), bounds_check=False), offset=(i, j))
+
+
+@T.function
+def partial_blocks(A: T.Tensor((100, 128), "float32", align=16), B: T.Tensor((128, 128), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=(2, 2), block=64))
+    i, j = T.cuda.block_idx("y") * 64, T.cuda.block_idx("x") * 64
+    T.tile_store(B, T.tile_load(A, shape=(64, 64), offset=(i, j), bounds_check=False), offset=(i, j))
+
+
+@T.function
+def odd_array(A: T.Tensor((65, 63), "float32", align=16), B: T.Tensor((65, 63), "float32", align=16)):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=(2, 2), block=64))
+    i, j = T.cuda.block_idx("y") * 32, T.cuda.block_idx("x") * 32
+    T.tile_store(B, T.tile_load(A, shape=(32, 32), offset=(i, j), aligned=True), offset=(i, j))
+
+
+def _at(given, **claims):
+    @T.function
+    def kernel(A: T.Tensor((64, 64), "float32", align=16), B: T.Tensor((64, 64), "float32", align=16), q: T.int32):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        if given:
+            T.assume(q % 4 == 0)
+            T.assume(q >= 0)
+            T.assume(q <= 48)
+        T.tile_store(B, T.tile_load(A, shape=(16, 16), offset=(0, q), **claims))
+
+    return kernel
+
+
+def test_a_false_claim_is_refused_with_the_least_that_would_make_it_true() -> None:
+    for kernel, codes, said in (
+        (grid_of_whole_tiles, {"P103"}, "the least that makes it true is T.assume(M % 32 == 0) and T.assume(N % 64 == "
+                                        "0)"),
+        (partial_blocks, {"P103"}, "`blockIdx.y * 64 + 64 <= 100` in every block (axis 0), so an extent of 128"),
+        (odd_array, {"P101", "P103"}, "`blockIdx.x * 32 + 32 <= 63` in every block (axis 1), so an extent of 64"),
+        (_at(None, bounds_check=False), {"P103"}, "T.assume(q >= 0) and T.assume(q <= 48) (proved)"),
+        (_at(None, aligned=True), {"P101", "P103"}, "T.assume(q % 4 == 0)` is enough (proved)"),
+    ):
+        with pytest.raises(ptxspec.ProofError) as caught:
+            ptxspec.compile(kernel, target="sm_90")
+        assert {d.code for d in caught.value.diagnostics} == codes
+        assert "counterexample: thread" in str(caught.value)
+        assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("kernel", [same_assumed, _at(True, bounds_check=False), _at(True, aligned=True)])
+def test_what_is_asked_for_is_enough(kernel) -> None:
+    exe = ptxspec.compile(kernel, target="sm_90")
+    assert "ld.global.v4.b32" in exe.ptx
