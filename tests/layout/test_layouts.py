@@ -176,7 +176,7 @@ def test_symbolic_extents_and_strides() -> None:
 def test_numpys_integers_are_integers() -> None:
     m = Value(Var("M", "int32", "dim"))
     four = np.int64(4)
-    assert m * four == four * m == m * 4
+    assert (m * four, four * m) == (m * 4, 4 * m)
     assert (m + np.int32(31)) // np.uint8(32) == (m + 31) // 32
     assert TileLayout(S[(four, 2) : (np.int16(2), 1)]) == TileLayout(S[4, 2])
 
