@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
-from ptxspec.forms import check
+from ptxspec.forms import check, registry
 from ptxspec.ptx.lint import lint
 
 from ..assemble import Toolchain
@@ -147,7 +147,7 @@ def by_lint(toolkit: str, setting: Setting, cases: Sequence[Case]) -> list[Predi
 
 
 def _mnemonic(text: str) -> str:
-    return re.split(r"[. ;]", text, maxsplit=1)[0]
+    return registry.words_of(re.split(r"[ ;]", re.sub(r"^@\S+\s+", "", text), maxsplit=1)[0])[0]
 
 
 def grouped(found: Sequence[Disagreement]) -> list[tuple[int, Disagreement]]:

@@ -118,7 +118,7 @@ def _sparse(form: FormTable, source: random.Random) -> int:
 
 
 def _disturb(table: Table, drawn: Case, source: random.Random) -> Case:
-    words = drawn.opcode.split(".")[1:]
+    words = registry.words_of(drawn.opcode)[1:]
     what = source.randrange(4)
     if what == 0 or not words:
         source.shuffle(words)
@@ -130,6 +130,8 @@ def _disturb(table: Table, drawn: Case, source: random.Random) -> Case:
         del words[source.randrange(len(words))]
     opcode = ".".join([table.mnemonic, *words])
     parsed = parse(opcode)
+    if registry.words_of(opcode)[0] != table.mnemonic:
+        return drawn  # `st.async` is another instruction than `st`
     if what == 2 and parsed.problem is not None and parsed.problem.code == "F102":
         return drawn  # two different words for one qualifier: which of them the operands should fit, nobody can say
     return fit(opcode) or Case(opcode, drawn.line.replace(drawn.opcode, opcode, 1))
@@ -176,7 +178,7 @@ def _operand(operand: OperandTable, evaluator: Evaluator, first: int) -> str | N
         case "address":
             return f"[{register('b64', first)}]"
         case "immediate":
-            return "1"
+            return "0"  # the only one that stands alone is the zero of st.bulk
         case "predicate":
             return register("pred", first)
         case "special":

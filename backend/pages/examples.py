@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ptxspec.forms.check import no_form
 from ptxspec.forms.parse import spell
+from ptxspec.forms.registry import words_of
 from ptxspec.forms.table import FormTable, Table
 
 from .facts import Facts
@@ -29,7 +30,7 @@ class Illegal:
 def mask_of(instruction: Table, opcode: str) -> int | str:
     """The integer of an opcode, or the first word that the mnemonic does not have or cannot have twice."""
     mask, positions = 0, dict[int, int]()
-    for word in opcode.split(".")[1:]:
+    for word in words_of(opcode)[1:]:
         pair = instruction.tokens.get(word)
         if pair is None:
             pairs = instruction.shared.get(word, ())
@@ -105,7 +106,7 @@ def _made(instruction: Table, facts: Facts) -> Iterator[str]:
     """Spellings next to legal ones: a word of another instruction, a word twice, a word too few."""
     plain = spell(instruction, facts.plain[0]) if facts.plain else instruction.mnemonic
     yield f"{plain}.v3"
-    words = plain.split(".")
+    words = words_of(plain)
     if len(words) > 1:
         yield f"{plain}.{words[-1]}"
         yield ".".join(words[:-1])

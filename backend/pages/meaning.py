@@ -76,6 +76,8 @@ def steps(linked: LinkedInstruction, form: LinkedForm, tables: FormTable, render
 
 def touched(facts: Facts, forms: Mapping[str, FormTable]) -> list[str]:
     """Bytes and alignment by spelling, the widest first."""
+    if not facts.accesses and any(step.do == "defer" for form in forms.values() for step in form.steps):
+        return ["What it writes later is not described, so no kernel that uses it is proved.", ""]
     if not facts.accesses:
         return ["It touches no memory.", ""]
     groups: dict[tuple[int, int, str, str], list[Access]] = {}

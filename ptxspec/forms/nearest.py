@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ptxspec.forms import registry
 from ptxspec.forms.parse import fits, spell
 from ptxspec.forms.table import FormTable, Table
 from ptxspec.forms.target import Machine
@@ -43,7 +44,7 @@ def nearest(judgement: Judgement) -> tuple[str, ...]:
 def understood(table: Table, opcode: str) -> int:
     """The words of a spelling that are known and come first in their slot, wherever unknown ones stand between."""
     mask = 0
-    for word in opcode.split(".")[1:]:
+    for word in registry.words_of(opcode)[1:]:
         pairs = table.shared.get(word) or ((table.tokens[word],) if word in table.tokens else ())
         for bit, slot in pairs:
             if bit and not mask & slot:

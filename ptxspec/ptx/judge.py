@@ -119,6 +119,9 @@ class Judge:
         made.said, made.refused = self._opcode_said(verdict)
         if made.refused:
             return made
+        if "." in mnemonic and not registry.complete(mnemonic):
+            made.known = False  # the operand rules of asynchronous stores were not measured
+            return made
         if mnemonic in CORE:
             made.shape = shape_of(instruction.modifiers, _TYPES)
         else:

@@ -103,7 +103,8 @@ def test_assemblers_agree_with_the_examples() -> None:
         setting = Setting((known[toolkit].ptx // 10, known[toolkit].ptx % 10), "sm_90")
         for case, said in zip(cases, label(tools[toolkit], setting, [c.line for c in cases]), strict=True):
             verdict = check(case.opcode, sm=setting.target, ptx=setting.version, toolkit=toolkit)
-            assert said.answer == verdict.ptxas.value, (toolkit, case.line, said.message)
+            assert verdict.ptxas.value in (said.answer, "unknown"), (toolkit, case.line, said.message)
+            assert verdict.ptxas.value != "unknown" or not registry.complete(registry.words_of(case.opcode)[0])
 
 
 @pytest.mark.parametrize("name", PAGES)
