@@ -145,7 +145,7 @@ class Bytes:
             try:
                 places = self._places(access, place, store)
             except Unclear as problem:
-                if access.kind != "write" and place.judge:
+                if access.kind != "write" and place.judge and not store.must.all():
                     self._unjudged(access, f"its place in {access.buffer.name} depends on {problem}")
                 if access.kind != "read":
                     store.anywhere(step.statement)

@@ -13,17 +13,22 @@ from typing import TYPE_CHECKING
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
+from ptxspec.lang.locate import element_bytes, storage_elements
 from ptxspec.proof import formula
 from ptxspec.proof.congruence import residue
 from ptxspec.proof.facts import Context
 from ptxspec.proof.goals import Draft, Item
-from ptxspec.proof.intervals import gather
+from ptxspec.proof.intervals import Occurrence, gather
+from ptxspec.proof.numeric import NotNumeric, compiled, points
 from ptxspec.proof.tree import Access
 from ptxspec.proof.walk import Walker
 
 if TYPE_CHECKING:
+    from ptxspec.proof.defined_bytes import Bytes
     from ptxspec.proof.defined_findings import Failure, Finding
 
+#: Threads and repeats of a write that are gone through without NumPy.
+MOST_POINTS = 2048
 
 @dataclass(frozen=True, slots=True)
 class NeverWritten:
@@ -49,10 +54,14 @@ def shared_drafts(walker: Walker) -> tuple[list[Draft], dict[int, str]]:
     order = [o for n in walker.nodes for o in gather(n, ()) if o.access.buffer.scope == "shared"]
     if not any(o.access.kind != "write" for o in order):
         return [], {}
-    from ptxspec.proof.defined_bytes import Bytes  # NumPy, and only kernels with shared memory need it
+    whole = filled_whole(order, walker)
+    bytes_: Bytes | None = None
+    findings: dict[Access, Finding] = {}
+    if any(o.access.kind != "write" and o.access not in whole for o in order):
+        from ptxspec.proof.defined_bytes import Bytes  # NumPy, and few kernels need it
 
-    bytes_ = Bytes(walker)
-    findings = bytes_.run()
+        bytes_ = Bytes(walker)
+        findings = bytes_.run()
     drafts: list[Draft] = []
     unjudged: dict[int, str] = {}
     for at, occurrence in enumerate(order):
@@ -64,17 +73,55 @@ def shared_drafts(walker: Walker) -> tuple[list[Draft], dict[int, str]]:
         # In a loop around both, an earlier iteration may have written what a later one reads.
         before = [o for k, o in writes if k < at or set(o.loops) & set(occurrence.loops)]
         filled = any(not apart(access, o.access) for o in before)
-        finding = findings[access]
-        moved = bytes_.plan.moved(access.buffer)
-        items = [_item(access, f, finding, bool(writes), bool(before), moved) for f in finding.failures]
-        items.append(Item(formula.truth(filled), access.context,
-                          NeverWritten(access.buffer, bool(writes), bool(before), lead=finding.lead)))
+        about = NeverWritten(access.buffer, bool(writes), bool(before))
+        items = [Item(formula.truth(filled), access.context, about)]
+        finding = findings.get(access)
+        if bytes_ is not None and finding is not None:
+            moved = bytes_.plan.moved(access.buffer)
+            items = [_item(access, f, finding, bool(writes), bool(before), moved) for f in finding.failures] + items
         draft = Draft("defined", access.span, access.what, items, access.rules.get("defined"), access.statement, access,
                       access.context)
         drafts.append(draft)
-        if finding.reason or finding.cut:
+        if finding is not None and (finding.reason or finding.cut):
             unjudged[id(draft)] = finding.reason or "not every thread that reads bytes nobody wrote was looked at"
     return drafts, unjudged
+
+
+def filled_whole(order: list[Occurrence], walker: Walker) -> set[Access]:
+    """The reads that come after writes of all threads to every byte of the array, under no condition and in no loop."""
+    left: dict[ir.Buffer, set[int]] = {}
+    found: set[Access] = set()
+    for occurrence in order:
+        access = occurrence.access
+        if access.kind != "write":
+            if access.buffer in left and not left[access.buffer]:
+                found.add(access)
+        elif not occurrence.loops and all(f.kind not in _CONDITIONS for f in access.context):
+            _fill(access, left, walker)
+    return found
+
+
+_CONDITIONS = ("guard", "pred", "select", "loop")
+
+
+def _fill(access: Access, left: dict[ir.Buffer, set[int]], walker: Walker) -> None:
+    """Take the bytes that ``access`` writes in all threads out of those that are left, where they are easily told."""
+    total = storage_elements(access.buffer)
+    size = element_bytes(access.buffer.dtype)
+    names = (*walker.threads.tid, *access.free)
+    grid = points(names, MOST_POINTS)
+    if grid is None or not total.is_const or total.const * size > MOST_POINTS * access.size:
+        return
+    try:
+        place = compiled((access.words[0],), names)
+    except NotNumeric:
+        return
+    bytes_left = left.setdefault(access.buffer, set(range(total.const * size)))
+    for at in grid:
+        if not bytes_left:
+            return
+        (first,) = place(*at)
+        bytes_left.difference_update(range(first, first + access.size))
 
 
 def _item(access: Access, failure: Failure, finding: Finding, writes: bool, before: bool, moved: bool) -> Item:

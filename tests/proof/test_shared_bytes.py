@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -54,7 +56,7 @@ def test_examples_show_the_same_byte_in_the_simulator(kernel: KernelFunction) ->
 
 @pytest.mark.parametrize(("body", "reason"), [
     ("s[C[tid] % 64] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "was not worked out"),
-    ("s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[C[tid] % 64]", "depends on"),
+    ("if tid < 63:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[C[tid] % 32]", "depends on"),
     ("if n > 100:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "only where `n > 100`"),
     ("if tid < n:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid + 1 < n and n < 60:\n        "
      "B[tid] = s[tid + 2]", "only where `tid < n`"),
@@ -81,12 +83,45 @@ def test_pages_and_terminals_name_it_too() -> None:
     assert "not judged: line 10" in fragment(None, report)
 
 
+def test_any_place_of_an_array_that_is_full_holds_something() -> None:
+    body = "for i in T.serial(2):\n        s[tid % 32 + i * 32] = 1.0\n        T.cuda.cta_sync()\n" \
+           "    B[tid] = s[C[tid] % 64]"
+    report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
+    assert report.not_judged == ()
+
+
 def test_a_neighbour_under_its_own_guard_is_followed() -> None:
     body = "if tid < n:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid > 0 and tid < n:\n        " \
            "B[tid] = s[tid - 1]"
     report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
     assert report.verdict == "proved"
     assert report.not_judged == ()
+
+
+def test_an_array_that_all_threads_fill_first_needs_no_numpy(tmp_path: Path) -> None:
+    code = """
+import sys
+from ptxspec.proof import prove
+from ptxspec import T
+
+@T.function
+def swap(A: T.Tensor((64,), "float32"), B: T.Tensor((64,), "float32"), n: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((2, 64), "float32")
+    s[0, tid] = A[tid]
+    s[1, 63 - tid] = A[tid]
+    T.cuda.cta_sync()
+    if tid < n:
+        B[tid] = s[1, 63 - tid]
+
+report = prove(swap, use_cache=False)
+print(report.verdict, report.not_judged, "numpy" in sys.modules)
+"""
+    path = tmp_path / "filled_first.py"
+    path.write_text(code)
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == "proved () False", done.stderr
 
 
 def test_thousands_of_iterations_are_not_gone_through() -> None:
