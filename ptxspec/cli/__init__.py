@@ -62,10 +62,8 @@ def _complain(code: str, message: str, help_: str, words: Sequence[str]) -> None
 
 
 def _tell(diagnostics: Sequence[Diagnostic], words: Sequence[str]) -> None:
-    if "--json" in words:
-        from ptxspec.cli.common import line
-        sys.stdout.write("".join(line({"diagnostic": d.to_json()}) + "\n" for d in diagnostics))
-    print("\n\n".join(d.render() for d in diagnostics), file=sys.stderr)
+    from ptxspec.cli.common import tell
+    tell(diagnostics, json="--json" in words)
 
 
 def _cut_off() -> int:

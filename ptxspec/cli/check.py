@@ -44,7 +44,8 @@ def command(
         elif verdict.legal:
             put(_legal(verdict))
         else:
-            put(_whole(verdict) + (_conflict(verdict.opcode, sm, ptx) if alone else ""))
+            # A floor names all there is to it; what cannot stand together is the solver's to find.
+            put(_whole(verdict) + (_conflict(verdict.opcode, sm, ptx) if alone and verdict.code != "F301" else ""))
     finish(worst)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -52,6 +52,13 @@ def put_all(lines: Iterable[str], chunk: int = 2048) -> None:
         sys.stdout.write("\n".join(pending) + "\n")
 
 
+def tell(diagnostics: Sequence[Diagnostic], *, json: bool) -> None:
+    """What ended a command, or a part of it: on standard error, and as JSON on standard output."""
+    if json:
+        sys.stdout.write("".join(line({"diagnostic": d.to_json()}) + "\n" for d in diagnostics))
+    print("\n\n".join(d.render() for d in diagnostics), file=sys.stderr)
+
+
 def read_text(name: str) -> str:
     """A text file, ``-`` for standard input. Raises UsageError U130."""
     if name == "-":
@@ -73,4 +80,4 @@ def write_bytes(name: str, data: bytes) -> None:
 
 
 __all__ = ["FINE", "UNKNOWN", "USAGE", "VIOLATED", "Json", "Ptx", "Sm", "Toolkit", "finish", "line", "put", "put_all",
-           "read_text", "usage", "write_bytes"]
+           "read_text", "tell", "usage", "write_bytes"]

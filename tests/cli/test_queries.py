@@ -239,3 +239,22 @@ def test_a_pipe_that_is_closed_says_nothing_of_the_rest() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+def test_lint_names_the_files_and_reads_on(cli: Cli, tmp_path: Path) -> None:
+    module = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n ret;\n}\n"
+    (tmp_path / "a.ptx").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "b.ptx").write_text(module)
+    (tmp_path / "c.ptx").write_text(module.replace("ret;", "ret.never;"))
+    result = cli("lint", str(tmp_path / "a.ptx"), str(tmp_path / "b.ptx"), "--json")
+    assert result.status == 2
+    first, second = (json.loads(line) for line in result.out.splitlines())
+    assert first["diagnostic"]["code"] == "U130"
+    assert second["file"] == str(tmp_path / "b.ptx")
+    assert cli("lint", str(tmp_path)).status == 1
+
+
+def test_a_floor_is_the_whole_reason(cli: Cli) -> None:
+    out = cli("check", "ld.global.v8.b32", "--sm", "sm_90").out
+    assert "since PTX 8.8 and sm_100" in out
+    assert "cannot stand together" not in out
