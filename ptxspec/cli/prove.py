@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,7 +41,7 @@ def command(
             report = prove(kernel, sm=sm)
         except KernelError as error:   # the others may be sound
             if json:
-                put(line({"kernel": kernel.__name__, "verdict": "unreadable", "sm": sm,
+                put(line({"kernel": kernel.__name__, "verdict": "unreadable", "sm": sm, "file": kernel.file,
                           "diagnostics": [d.to_json() for d in error.diagnostics]}))
             typer.echo(str(error), err=True)
             worst = VIOLATED
@@ -49,8 +50,10 @@ def command(
             report = merged(kernel.kernel_for(sm), sm).reported(report)
         reports.append((kernel, report))
         if json:
-            put(line(report.to_json()))
+            put(line({**report.to_json(), "file": kernel.file}))
         else:
+            if len(places) > 1:
+                put(f"{os.path.relpath(kernel.file)}:{kernel.line}")
             render.show(report)
         if replay:
             replays.append(render.replay(kernel, report, json=json))

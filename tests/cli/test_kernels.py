@@ -146,7 +146,9 @@ def test_several_files_and_one_that_cannot_be_read(cli: Cli, kernels: str, tmp_p
     assert (first["kernel"], first["verdict"]) == ("k", "unreadable")
     assert first["diagnostics"][0]["code"] == "K204"
     assert "__name__" not in result.err
-    assert (second["kernel"], second["verdict"]) == ("cta_copy", "proved")
+    assert (second["kernel"], second["verdict"], second["file"]) == ("cta_copy", "proved", str(COPY))
+    shown = cli("prove", str(file), str(COPY)).out
+    assert f"{COPY.name}:" in shown.splitlines()[0]
 
 
 def test_targets_are_known_ones(cli: Cli, kernels: str) -> None:
