@@ -20,13 +20,15 @@ from .widths import Width
 @dataclass(eq=False, slots=True)
 class Vector:
     """``members`` of neighbouring elements, lowest address first, that one instruction is to move; each with its
-    position in the block. ``memory`` is the view it addresses; ``wider`` says why it is not wider."""
+    position in the block. ``memory`` is the view it addresses, ``again`` has further reads of an element by its number,
+    and ``wider`` says why it is not wider."""
 
     verb: str
     start: Place
     width: Width
     members: list[tuple[int, Load | Store]]
     memory: View
+    again: dict[int, list[tuple[int, Load]]]
     wider: str = ""
 
     def registers(self, number: int) -> Buffer:

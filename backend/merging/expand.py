@@ -1,4 +1,4 @@
-"""Short loops of element accesses written out, so that accesses of different iterations can meet."""
+"""Loops of element accesses written out, whole or a few iterations at a time, so that their accesses can meet."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ptxspec.lang.ir import Assume, For, If, Load, Statement, Store, Sub, View
+from ptxspec.lang.locate import element_bytes
 from ptxspec.scalar.evaluate import substitute
-from ptxspec.scalar.expr import Const, Expr, Var
+from ptxspec.scalar.expr import Const, Expr, Op, Var
 
 from ..emit.loops import SMALL_LOOP, constant_range
 
-#: Statements that one loop may be written out to.
-MOST_COPIES = 1024
+#: Statements that one loop is written out to; longer ones take several iterations at a time.
+MOST_COPIES = 64
+
+#: Statements of as many iterations as are taken together.
+MOST_TOGETHER = 64
 
 Body = tuple[Statement, ...]
 _Values = dict[Expr, Expr | int]
@@ -21,7 +25,9 @@ _Values = dict[Expr, Expr | int]
 class Copies:
     """Which statements were written out from which loop, so that a loop where nothing was gained can stand again."""
 
-    def __init__(self) -> None:
+    def __init__(self, widest: int) -> None:
+        """``widest``: the most bytes that one access moves."""
+        self._widest = widest
         self._origin: dict[int, For] = {}
         self._gained: set[int] = set()
         self._alive: list[Statement] = []   # statements go by id
@@ -30,7 +36,8 @@ class Copies:
         """``body``, blocks inside included, with its short loops of element accesses written out."""
         out: list[Statement] = []
         for statement in body:
-            copies = written_out(statement) if isinstance(statement, For) else None
+            copies = written_out(statement) or by_strips(statement, self._widest) \
+                if isinstance(statement, For) else None
             if copies is None:
                 out.append(each_block(statement, self.expand))
                 continue
@@ -85,24 +92,47 @@ def _same(a: Body, b: Body) -> bool:
 
 def written_out(loop: For) -> list[Statement] | None:
     """The iterations of ``loop`` one after the other; None where it stays a loop."""
-    values = constant_range(loop.start, loop.stop, loop.step)
-    if not values:
+    values, body = constant_range(loop.start, loop.stop, loop.step), _straight(loop.body)
+    if not values or body is None:
         return None
-    body: list[Statement] = []
-    for statement in loop.body:
-        if isinstance(statement, For):
-            inner = written_out(statement)
-            if inner is None:
-                return None
-            body += inner
-        elif isinstance(statement, (Load, Store, Assume)):
-            body.append(statement)
-        else:
-            return None
     size = len(values) * len(body)
     if size > MOST_COPIES or not (loop.unroll or size + len(values) <= SMALL_LOOP):
         return None
     return [copy for value in values for copy in _iteration(body, {loop.var: Const(value, loop.var.dtype)})]
+
+
+def by_strips(loop: For, widest: int) -> list[Statement] | None:
+    """``loop`` with as many iterations in one as a single access may serve; None where they do not come out even."""
+    values = constant_range(loop.start, loop.stop, loop.step)
+    body = None if any(isinstance(s, For) for s in loop.body) else _straight(loop.body)
+    if not values or not body:
+        return None
+    moved = [element_bytes(s.view.dtype) for s in body
+             if isinstance(s, (Load, Store)) and s.view.buffer.scope != "local"]
+    width = widest // min(moved, default=widest)
+    while width > 1 and len(values) % width:
+        width //= 2
+    if width < 2 or width * len(body) > MOST_TOGETHER:
+        return None
+    old = loop.var
+    step = Const(values.step * width, old.dtype)
+    var = Var(old.name, old.dtype, old.role, values[0], values[-width], old.span, step_of=(loop.start, step))
+    copies: list[Statement] = []
+    for k in range(width):
+        further = Op("add", (var, Const(values.step * k, old.dtype)), old.dtype)
+        copies += _iteration(body, {old: further if k else var})
+    return [replace(loop, var=var, step=step, body=tuple(copies))]
+
+
+def _straight(statements: Sequence[Statement]) -> list[Statement] | None:
+    """``statements`` as element accesses one after the other, inner loops written out; None where there is more."""
+    body: list[Statement] = []
+    for statement in statements:
+        inner = written_out(statement) if isinstance(statement, For) else [statement]
+        if inner is None or not all(isinstance(s, (Load, Store, Assume)) for s in inner):
+            return None
+        body += inner
+    return body
 
 
 def _iteration(body: Sequence[Statement], values: _Values) -> list[Statement]:

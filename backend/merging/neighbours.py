@@ -43,10 +43,12 @@ class Place:
 
 @dataclass(eq=False, slots=True)
 class Group:
-    """Accesses of one array at constant distances. ``members`` maps the first byte to (position, statement)."""
+    """Accesses of one array at constant distances. ``members`` maps the first byte to (position, statement), and
+    ``again`` to further reads of that element which must give the same value."""
 
     start: int
     members: dict[int, tuple[int, Load | Store]] = field(default_factory=dict)
+    again: dict[int, list[tuple[int, Load]]] = field(default_factory=dict)
     passed: list[Range] = field(default_factory=list)   # bytes written since the first member
 
     def near(self, place: Place) -> bool:
@@ -96,10 +98,11 @@ def _read(place: Place, position: int, load: Load, live: _Open, done: Found, def
     known = live.get(place.key)
     if known is not None:
         group = known[1]
-        if place.first in group.members:
-            return   # read before: left alone
-        late = any(defined.get(v, -1) >= group.start for v in _used(load))
         behind = any(place.first < high and low < place.end for low, high in group.passed)
+        if place.first in group.members and not behind:
+            group.again.setdefault(place.first, []).append((position, load))
+            return
+        late = any(defined.get(v, -1) >= group.start for v in _used(load))
         if not (late or behind or group.near(place)):
             group.members[place.first] = position, load
             return

@@ -35,7 +35,7 @@ class Merging:
 
 def merged(kernel: Kernel, sm: str = "sm_90", ptx: tuple[int, int] | None = None) -> Merging:
     """``kernel``, which is proved, with neighbouring element accesses merged into the widest legal ones."""
-    copies = Copies()
+    copies = Copies(max(w.bytes for verb in ("ld", "st") for w in widths(verb, "global", 1, sm, ptx)))
     wide = replace(kernel, body=copies.expand(kernel.body))
     work = _Work(wide, copies, sm, ptx)
     body = work.each(work.each(wide.body, work.merge_reads), work.merge_writes)
@@ -77,10 +77,11 @@ class _Work:
             registers = self._registers(vector)
             apply = vector_access(vector, registers, self.sm, self.ptx, first.span)
             before.setdefault(anchor, []).append(self.copies.stands_for(apply, block[anchor]))
-            for number, (position, load) in enumerate(vector.members):
-                assert isinstance(load, Load)
-                view, index = register_element(registers, number, load.span)
-                instead[position] = self.copies.stands_for(Load(load.result, view, index, load.span), load)
+            for number, member in enumerate(vector.members):
+                for position, load in (member, *vector.again.get(number, ())):
+                    assert isinstance(load, Load)
+                    view, index = register_element(registers, number, load.span)
+                    instead[position] = self.copies.stands_for(Load(load.result, view, index, load.span), load)
             self._told(vector, apply, block[anchor])
         return _rewritten(block, before, instead, {})
 
@@ -166,7 +167,8 @@ class _Work:
             return None
         access = members[0][1]
         memory = vector_view(access.view, access.index, start, width, access.span)
-        return None if memory is None else Vector(verb, start, width, members, memory)
+        again = {k: group.again[first + k * element] for k in range(width.count) if first + k * element in group.again}
+        return None if memory is None else Vector(verb, start, width, members, memory, again)
 
     def _obstacle(self, start: Place, size: int, group: Group, verb: str) -> str:
         return self.alignments.obstacle(start, size, _anchor([group.members[start.first]], verb))

@@ -294,6 +294,41 @@ def test_overlap_is_still_refused() -> None:
     assert {d.code for d in caught.value.diagnostics} == {"R308"}
 
 
+@pytest.mark.parametrize("unrolled", [True, False])
+def test_long_loops_take_several_iterations_at_a_time(unrolled: bool) -> None:
+    count = T.unroll if unrolled else T.serial
+
+    @T.function
+    def rows(A: T.Tensor((64, 512), "float32"), B: T.Tensor((64, 512), "float32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        i = T.cuda.thread_idx("x")
+        for j in count(512):
+            B[i, j] = A[i, j] * 2.0 + A[i, j]
+    exe = ptxspec.compile(rows, "sim")
+    assert exe.ptx.count("ld.global") == exe.ptx.count("ld.global.v4.b32") == (128 if unrolled else 1)
+    assert exe.ptx.count("st.global") == exe.ptx.count("st.global.v4.b32") == (128 if unrolled else 1)
+    a, b = np.random.default_rng(0).random((64, 512), np.float32), np.zeros((64, 512), np.float32)
+    exe(a, b)
+    np.testing.assert_array_equal(b, a * np.float32(2) + a)
+
+
+def test_an_element_read_again_is_read_once() -> None:
+    @T.function
+    def twice(A: T.Tensor((64, 2), "int32"), B: T.Tensor((64, 2), "int32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        i = T.cuda.thread_idx("x")
+        B[i, 0] = A[i, 0] * A[i, 0] + A[i, 1]
+        A[i, 1] = 5
+        B[i, 1] = A[i, 1] + A[i, 0]
+    # The second read of A[i, 1] sees the write between.
+    assert opcodes(twice.kernel()).count("ld.global.v2.b32") >= 1
+    exe = ptxspec.compile(twice, "sim")
+    a, b = np.arange(128, dtype=np.int32).reshape(64, 2), np.zeros((64, 2), np.int32)
+    want = np.stack([a[:, 0] * a[:, 0] + a[:, 1], 5 + a[:, 0]], 1)
+    exe(a, b)
+    np.testing.assert_array_equal(b, want)
+
+
 def test_loops_without_gain_stand_as_they_were() -> None:
     @T.function
     def strided(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from ptxspec.backend.emit import emit
 from ptxspec.backend.executable import Executable
-from ptxspec.backend.merging import merged
+from ptxspec.backend.merging import expand, merged
 
 import ptxspec
 from ptxspec.lang import ir
@@ -137,7 +137,9 @@ def in_python(text: str, arrays: list[np.ndarray], n: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_random_accesses(seed: int, tmp_path: Path) -> None:
+def test_random_accesses(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if seed % 2:   # short loops then take several iterations at a time, as long ones do
+        monkeypatch.setattr(expand, "MOST_COPIES", 6)
     writer = Writer(seed)
     text = writer.source()
     kernel = loaded(text, tmp_path)
