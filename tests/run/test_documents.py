@@ -9,6 +9,7 @@ import pytest
 from loading import example
 
 import ptxspec
+from ptxspec import T
 from ptxspec.compat import tvm
 
 cta_copy = example("cta_copy").cta_copy
@@ -30,6 +31,18 @@ def test_strided_load_with_the_documents_host_code() -> None:
     assert len(loads) == 105
     assert len({register for load in loads for register in load}) == 420
     assert not re.search(r"^\s+mov\.b32 %r\d+, %r\d+;", compiled.ptx, re.M)
+
+
+def test_the_guides_exchange_with_its_host_code() -> None:
+    """``import tvm_tirx`` under another name; what the guide inserts is in ``read_next_row_saved``."""
+    from ptxspec.compat import tvm as tvm_tirx
+    from ptxspec.compat.tvm.script import tirx as language
+    assert language.tile_load is T.tile_load
+    compiled = tvm_tirx.compile(read_next_row, target="cuda")
+    a = np.arange(256, dtype=np.float32).reshape(64, 4)
+    b = np.empty_like(a)
+    compiled(a, b)
+    np.testing.assert_array_equal(b, np.roll(a, -1, axis=0))
 
 
 def test_exchange() -> None:
