@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 from weakref import WeakKeyDictionary
 
-from ptxspec.diagnostics import Diagnostic, LaunchError, Note
+from ptxspec.diagnostics import Diagnostic, LaunchError, Note, UsageError
 from ptxspec.lang.deep import with_room
 from ptxspec.lang.ir import Buffer, Kernel
 from ptxspec.lang.target import aiming
@@ -269,6 +269,9 @@ def compile(source: KernelFunction | Kernel, target: str = "cuda", *, ptx: tuple
     :class:`EmitError` where the target lacks something. The same kernel for the same target is compiled once.
     """
     sm = resolve_target(target)
+    if ptx is not None and not (isinstance(ptx, tuple) and [type(part) for part in ptx] == [int, int]):
+        raise UsageError(Diagnostic("U102", f"the PTX version {ptx!r} is not known", notes=(
+            Note("help", "two numbers, for example (9, 0)"),)))
     if not isinstance(source, Kernel) and not hasattr(source, "kernel"):
         trace(source)   # refuses it, before it is looked up
     kept = _compiled.setdefault(source, {})

@@ -18,6 +18,8 @@ _TYPESTR = re.compile(r"^([<>|=])([a-zA-Z])(\d+)$")
 
 def describe_numpy(array: numpy.ndarray) -> ArrayView:
     """View of a NumPy array of any strides; types of ml_dtypes (bfloat16, fp8) are known by name."""
+    if hasattr(array, "mask") and array.mask.any():   # numpy.ma, which is imported nowhere here
+        raise broken_exporter(array, "it has a mask, which a kernel cannot see")
     dtype = array.dtype
     name = ALIASES.get(dtype.name, dtype.name)
     if dtype.kind == "V" and dtype.names is None and dtype.subdtype is None:   # plain bytes, such as "V16"

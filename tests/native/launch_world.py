@@ -35,6 +35,7 @@ class World:
     way: str
     full: int = 0
     ordinals: list[int] = field(default_factory=list)
+    allowed: list[int] = field(default_factory=list)
 
     def executable(self, kernel: Any) -> Executable:
         made = Executable(emit(kernel.kernel()), ptxspec.prove(kernel))
@@ -73,6 +74,7 @@ def make_world(monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[World]:
         return SimpleNamespace(kernel=lambda name: kernel)
 
     monkeypatch.setattr(device + ".load_module", load)
+    monkeypatch.setattr(DeviceKernel, "allow_shared", lambda self, size: here.allowed.append(size))
     whole: Callable[..., Any] = HostChecks.bind
 
     def bind(self: HostChecks, *args: Any, **keywords: Any) -> Any:

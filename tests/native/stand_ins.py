@@ -33,6 +33,12 @@ class Config(ctypes.Structure):
     ]
 
 
+class Attribute(ctypes.Structure):
+    """CUlaunchAttribute."""
+
+    _fields_ = [("id", ctypes.c_uint), ("pad", ctypes.c_uint), ("value", ctypes.c_uint * 16)]
+
+
 class Device(NamedTuple):
     type: str
     index: int
@@ -176,9 +182,11 @@ class Driver:
         config = Config.from_address(place)
         places = (ctypes.c_void_p * len(self.sizes)).from_address(parameters) if parameters else ()
         raw = [ctypes.string_at(p, size) for p, size in zip(places, self.sizes, strict=False)]
+        attributes = (Attribute * config.count).from_address(config.attrs) if config.count else ()
         if self.status == 0:
             self.launches.append(SimpleNamespace(
                 grid=tuple(config.grid), block=tuple(config.block), stream=config.stream or 0, function=function,
+                shared=config.shared, attributes={a.id: tuple(a.value[:3]) for a in attributes},
                 raw=raw, numbers=[int.from_bytes(r, "little") for r in raw]))
         return self.status
 

@@ -14,7 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from kernels_launched import copy_rows, scaled
+from arrays.exporters import Exporter as Memory
+from kernels_launched import copy_rows, scaled, with_options
 from launch_world import World, make_world
 from ptxspec.backend.native import calls
 from stand_ins import KERNEL, STREAM, Parameter, Subclass, Tensor, ndarray
@@ -216,6 +217,77 @@ def test_many_shapes_in_turn(world: World) -> None:
             exe(Tensor(A, (rows, 4)), Tensor(B, (rows, 4)))
             assert world.driver.launches[-1].numbers == [A, B, rows]
     assert world.full == 12
+
+
+def test_launch_options_travel_with_every_launch(world: World) -> None:
+    pytest.importorskip("cuda.bindings.driver")
+    exe = learned(world, with_options, Tensor(A, (3, 64)), Tensor(B, (3, 64)))
+    exe(Tensor(A, (3, 64)), Tensor(B, (3, 64)))
+    exe(Tensor(A, (3, 64)), Tensor(B, (3, 64)), stream=5)
+    assert [launch.stream for launch in world.driver.launches] == [33, 5], "its own unless one is given"
+    for launch in world.driver.launches:
+        assert (launch.grid, launch.block, launch.shared) == ((6, 1, 1), (32, 1, 1), 65536)
+        assert launch.attributes[4] == (2, 1, 1), "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION"
+        assert launch.attributes[2][0] == 1, "CU_LAUNCH_ATTRIBUTE_COOPERATIVE"
+    assert (world.full, world.allowed) == (0, [65536])
+
+
+def test_prepared_calls_launch_and_are_checked(world: World) -> None:
+    exe = world.executable(copy_rows)
+    for array in (Tensor, ndarray):
+        a, b = array(A), array(B)
+        prepared = exe.bind(a, b)
+        assert not world.driver.launches, "bind runs nothing"
+        world.full = 0
+        prepared()
+        prepared()
+        assert (len(world.driver.launches), world.full) == (2, 0)
+        assert world.driver.launches[-1].stream == (STREAM if array is Tensor else STREAM + 0x100)
+        if array is Tensor:
+            a.pointer = A + 8   # `set_`: the tensor has other memory now
+            with pytest.raises(LaunchError) as caught:
+                prepared()
+            assert caught.value.code == "R307"
+            a.pointer = A + 16
+            prepared()
+            assert world.driver.launches[-1].numbers[0] == A + 16
+        exe.bind(a, b, stream=9)()
+        assert world.driver.launches[-1].stream == 9
+        world.driver.launches.clear()
+    with pytest.raises(LaunchError) as caught:
+        exe.bind(Tensor(A), Tensor(A))
+    assert caught.value.code == "R308"
+
+
+def test_a_capsule_is_read_once_by_a_prepared_call(world: World) -> None:
+    class Exporter:
+        """Speaks DLPack only; counts what it exports."""
+
+        exports = 0
+
+        def __init__(self, pointer: int) -> None:
+            self.inner = Memory(pointer=pointer, shape=(64, 4))
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.inner.__dlpack_device__()
+
+        def __dlpack__(self, **keywords: object) -> object:
+            Exporter.exports += 1
+            return self.inner.__dlpack__(**keywords)
+
+    exe = world.executable(copy_rows)
+    exe(Exporter(A), Exporter(B))
+    exe(Exporter(A), Exporter(B))
+    assert (Exporter.exports, len(world.driver.launches), world.full) == (4, 2, 2), "no quick look: checked each time"
+    tensor = Tensor(B)
+    prepared = exe.bind(Exporter(A), tensor)
+    for _ in range(3):
+        prepared()
+    assert (Exporter.exports, len(world.driver.launches), world.full) == (5, 5, 3)
+    tensor.pointer = B + 4096
+    prepared()
+    assert world.driver.launches[-1].numbers[:2] == [A, B + 4096]
+    assert (Exporter.exports, world.full) == (6, 4), "the tensor has other memory: checked anew"
 
 
 def test_empty_arrays_launch_nothing(world: World) -> None:
