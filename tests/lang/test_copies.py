@@ -7,7 +7,7 @@ import pytest
 
 import ptxspec
 from ptxspec import T
-from ptxspec.layout import ComposeLayout, Layout, R, S, TileLayout
+from ptxspec.layout import ComposeLayout, Layout, R, S, TileLayout, laneid
 
 LAYOUTS = {
     "behind each other": TileLayout(S[16, 4] + R[2:64]),
@@ -115,6 +115,53 @@ def test_copies_of_registers(bits: int) -> None:
     chosen = np.where(np.arange(32)[:, None] % 2 == 1, a, a[0])
     np.testing.assert_array_equal(b, np.stack([chosen, chosen], axis=1))
     assert exe.cubin
+
+
+def test_copies_on_lanes_and_in_registers_at_once() -> None:
+    """Four lanes hold each row, each of them twice; the load of a group keeps two copies in every lane."""
+    @T.function
+    def rows(A: T.Tensor((8, 4), "float32"), B: T.Tensor((32, 2, 4), "float32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(block=32))
+        lane = T.cuda.lane_id()
+        q = T.alloc_local((8, 4), "float32",
+                          layout=TileLayout(S[(8, 4) : (1 @ laneid, 1)] + R[(4, 2) : (8 @ laneid, 4)]))
+        T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], q.sub[lane % 8], A.sub[lane % 8])
+        both = q.view(32, 2, 4, layout=TileLayout(S[(32, 2, 4) : (1 @ laneid, 4, 1)]))
+        T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[lane], both.sub[lane])
+
+    @T.function
+    def warp(A: T.Tensor((32, 2, 4), "float32"), B: T.Tensor((32, 4, 4), "float32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(block=32))
+        q = T.alloc_local((32, 2, 4), "float32", layout=TileLayout(S[(32, 2, 4) : (1 @ laneid, 4, 1)] + R[2:8]))
+        T.cuda.tile.apply(T.ptx["ld.global.v4.b32"], q, A, scope="warp")
+        both = q.view(32, 4, 4, layout=TileLayout(S[(32, 4, 4) : (1 @ laneid, 4, 1)]))
+        T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B, both, scope="warp")
+
+    rng = np.random.default_rng(4)
+    a, b = rng.random((8, 4), dtype=np.float32), np.zeros((32, 2, 4), np.float32)
+    ptxspec.compile(rows, target="sm_90")(a, b)
+    np.testing.assert_array_equal(b, np.stack([a[np.arange(32) % 8]] * 2, axis=1))
+    c, d = rng.random((32, 2, 4), dtype=np.float32), np.zeros((32, 4, 4), np.float32)
+    ptxspec.compile(warp, target="sm_90")(c, d)
+    np.testing.assert_array_equal(d, np.concatenate([c, c], axis=1))
+
+
+def test_an_operand_that_is_read_and_written() -> None:
+    @T.function
+    def kernel(A: T.Tensor((32,), "float32"), B: T.Tensor((32, 2), "float32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(block=32))
+        i = T.cuda.thread_idx()
+        q = T.alloc_local((1, 1), "float32", layout=TileLayout(S[(1, 1) : (1, 1)] + R[2:1]))
+        q[0, 0] = A[i]
+        T.cuda.tile.apply(T.ptx["fma.rn.f32"], q, q, 2.0, 1.0)
+        both = q.view(2, layout=TileLayout(S[2:1]))
+        for k in range(2):
+            B[i, k] = both[k]
+
+    a, b = np.random.default_rng(4).random(32, dtype=np.float32), np.zeros((32, 2), np.float32)
+    ptxspec.compile(kernel, target="sm_90")(a, b)
+    once = (a.astype(np.float64) * 2 + 1).astype(np.float32)
+    np.testing.assert_array_equal(b, np.stack([once, once], axis=1))
 
 
 def test_a_copy_in_an_argument_and_a_reduction_into_all_copies() -> None:
