@@ -97,11 +97,16 @@ def _elements(result: Result, mib: int, rounds: int) -> None:
         thin = ours(thin_name, lambda: moves.elements(T, count, 256, dtype, bits), single, remark)  # noqa: B023
         thin_other = tirx(f"TIRx, {thin_name}", lambda lang: moves.elements(lang, count, 256, dtype, bits), single,  # noqa: B023
                           remark)
-        entries = [memcpy(b, a), torch_copy(b, a), *wide, *other, *thin, *thin_other]
+        loop_name = f"{dtype}, 16 bytes a thread, element by element"
+        loop = ours(loop_name, lambda: moves.scaled(T, rows, lanes, dtype), vectors, remark)  # noqa: B023
+        loop_other = tirx(f"TIRx, {loop_name}", lambda lang: moves.scaled(lang, rows, lanes, dtype), vectors,  # noqa: B023
+                          remark)
+        entries = [memcpy(b, a), torch_copy(b, a), *wide, *other, *loop, *loop_other, *thin, *thin_other]
         times = compete(entries, b, a, remark, rounds)
         moved = 2 * a.numel() * a.element_size()
         rates = {name: gigabytes(ms, moved) for name, ms in times.items()}
         for mine, peers in ((wide_name, ("cudaMemcpy", "torch copy_", f"TIRx, {wide_name}")),
+                            (loop_name, ("cudaMemcpy", f"TIRx, {loop_name}")),
                             (thin_name, (f"TIRx, {thin_name}",))):
             if mine not in rates:
                 continue

@@ -23,6 +23,14 @@ def given(*shape: int) -> np.ndarray:
     return np.random.default_rng().standard_normal(shape).astype(np.float32)
 
 
+@pytest.mark.parametrize(("dtype", "factor"), [("float32", None), ("float32", 2.0), ("uint8", None)])
+def test_elements_one_by_one(dtype, factor):
+    lanes = 16 // np.dtype(dtype).itemsize
+    a = np.random.default_rng(0).integers(0, 100, (512, lanes)).astype(dtype)
+    kernel = moves.scaled(T, 512, lanes, dtype, factor)
+    assert (run(kernel, a, a.shape) == (a if factor is None else a * a.dtype.type(factor))).all()
+
+
 @pytest.mark.parametrize("each", [1, 4])
 @pytest.mark.parametrize("threads", [128, 512])
 def test_dense_copy(threads, each):

@@ -179,17 +179,24 @@ def scaled(T, rows, lanes, dtype, factor=None, threads=256):
     blocks = rows // threads
     assert blocks * threads == rows
 
+    if factor is None:
+        @T.function
+        def copy_elements(A: T.Tensor((rows, lanes), dtype, align=16), B: T.Tensor((rows, lanes), dtype, align=16)):
+            T.device_entry(launch=T.cuda.LaunchConfig(grid=blocks, block=threads))
+            row = T.cuda.block_idx("x") * threads + T.cuda.thread_idx("x")
+            for k in T.unroll(lanes):
+                B[row, k] = A[row, k]
+
+        return copy_elements
+
     @T.function
-    def scale_rows(A: T.Tensor((rows, lanes), dtype, align=16), B: T.Tensor((rows, lanes), dtype, align=16)):
+    def scale_elements(A: T.Tensor((rows, lanes), dtype, align=16), B: T.Tensor((rows, lanes), dtype, align=16)):
         T.device_entry(launch=T.cuda.LaunchConfig(grid=blocks, block=threads))
         row = T.cuda.block_idx("x") * threads + T.cuda.thread_idx("x")
         for k in T.unroll(lanes):
-            if factor is None:
-                B[row, k] = A[row, k]
-            else:
-                B[row, k] = A[row, k] * factor
+            B[row, k] = A[row, k] * factor
 
-    return scale_rows
+    return scale_elements
 
 
 def strided(T, S, TileLayout, repeats7):
