@@ -111,6 +111,10 @@ class FormVerdict:
         self._judgement = judgement
         self._nearest: tuple[str, ...] | None = None
 
+    def __bool__(self) -> bool:
+        """True where the form is legal: ``if database().check(opcode):`` means what it says."""
+        return self.legal
+
     @property
     def judgement(self) -> Judgement:
         """Form, mask and broken rules behind the verdict."""

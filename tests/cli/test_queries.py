@@ -258,3 +258,10 @@ def test_a_floor_is_the_whole_reason(cli: Cli) -> None:
     out = cli("check", "ld.global.v8.b32", "--sm", "sm_90").out
     assert "since PTX 8.8 and sm_100" in out
     assert "cannot stand together" not in out
+
+
+def test_a_verdict_of_the_library_is_true_where_the_form_is_legal() -> None:
+    import ptxspec
+    assert ptxspec.database().check("ld.global.v4.b32")
+    assert not ptxspec.database().check("ld.global.v9.b32")
+    assert [bool(v) for v in ptxspec.database().check_many(["ld.b32", "ld.b33"])] == [True, False]
