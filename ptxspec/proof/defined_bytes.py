@@ -8,6 +8,7 @@ condition counts where the read knows the same condition. What cannot be followe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -115,7 +116,7 @@ class Bytes:
         return active, tuple(rest)
 
     def _under(self, place: Place, active: Bits, more: tuple[Expr, ...]) -> Place:
-        return Place(place.env, active, (*place.conditions, *more), place.facts, place.exact, place.judge)
+        return Place(place.env, active, (*place.conditions, *more), place.facts, place.exact, place.judge, place.own)
 
     def _branch(self, node: Branch, place: Place, values: Values) -> None:
         condition = node.statement.condition
@@ -154,7 +155,7 @@ class Bytes:
             if access.kind != "write" and place.judge:
                 self._read(access, place, store, places, threads)
             if access.kind != "read":
-                store.write(step.statement, places, threads, place.conditions, self._uniform(place))
+                store.write(step.statement, places, threads, place.conditions, self._uniform(place), place.own)
 
     def _places(self, access: Access, place: Place, store: Store) -> Array:
         """Units touched, by active thread, repeat and unit."""
@@ -201,11 +202,13 @@ class Bytes:
 
         def covered(part: Part, owner: Array) -> Bits:
             if all(proved(c) for c in part.conditions):
-                mine: Bits = owner >= 0 if part.uniform else owner == threads[:, None, None]
+                mine: Bits = owner >= 0 if part.uniform and not part.own else owner == threads[:, None, None]
                 if part.uniform or (mine == (owner >= 0)).all():
                     return mine
             else:
                 mine = np.zeros(owner.shape, bool)
+            if part.own:
+                return mine
             # Where another thread wrote, its condition must follow from the reader's.
             theirs: Bits = owner >= 0
             for condition in part.conditions:
@@ -287,7 +290,7 @@ class Bytes:
             store.forget(inside, self.conditions.names)
 
     def _inside(self, node: Loop, place: Place, value: Array | int | None, active: Bits, more: tuple[Expr, ...],
-                exact: bool, judge: bool) -> Place:
+                exact: bool, judge: bool, own: bool = False) -> Place:
         env = dict(place.env)
         facts = place.facts
         var = node.statement.var
@@ -298,7 +301,8 @@ class Bytes:
             env[var] = value
             if type(value) is int:
                 facts = (*facts, Fact(f"iteration of {var.name}", "", formula.eq(var, value), var.span, "thread"))
-        return Place(env, active, (*place.conditions, *more), facts, place.exact and exact, place.judge and judge)
+        return Place(env, active, (*place.conditions, *more), facts, place.exact and exact, place.judge and judge,
+                     place.own or own)
 
     def _once(self, node: Loop, place: Place, start: Array | None, stop: Array | None) -> None:
         """A loop whose iterations all touch the same bytes: the first one tells."""
@@ -310,7 +314,7 @@ class Bytes:
         if start is None:
             first = Fact(f"iteration of {statement.var.name}", "",
                          Op("eq", (statement.var, statement.start), BOOL), statement.var.span, "thread")
-            inside = Place(inside.env, active, inside.conditions, (*inside.facts, first), inside.exact, inside.judge)
+            inside = replace(inside, facts=(*inside.facts, first))
         self._body(node, inside)
 
     def _runs(self, node: Loop, place: Place, value: Array | None, stop: Array | None,
@@ -356,13 +360,15 @@ class Bytes:
         modulus = self.plan.period(node)
         before = {b: (s.must.copy(), list(s.parts)) for b, s in self.stores.items()}
         length = WINDOW if step is not None else 1
+        statement = node.statement
+        own = not all(self.conditions.alike(e) for e in (statement.start, statement.stop, statement.step))
         follows = node.inside.extend(Fact("another iteration", "", formula.lt(
             ix.add(node.statement.var, node.statement.step), node.statement.stop), None, "thread"))
         for residue in range(modulus or 1):
             for number in range(length):
                 value = Residue(residue + number * (step or 0), modulus) if modulus else None
                 judge = judge_all or number == length - 1
-                self._block(node.body, self._inside(node, place, value, place.active, (), False, judge))
+                self._block(node.body, self._inside(node, place, value, place.active, (), False, judge, own))
                 self._carry(node, follows)
             for buffer, (must, parts) in before.items():
                 self.stores[buffer].must = must.copy()
@@ -379,8 +385,10 @@ class Bytes:
                              or not exact or not normalise.proved(c, follows))
                 if any(inside & self.conditions.names(c) for c in rest):
                     continue
-                if rest:
-                    kept.append(Part(rest, part.uniform, part.owner))
+                # That an iteration follows is said of the same thread only, unless all see it alike.
+                own = part.own or (len(rest) < len(part.conditions) and not part.uniform)
+                if rest or own:
+                    kept.append(Part(rest, part.uniform, part.owner, own))
                 else:
                     store.must |= part.owner >= 0
             store.parts = kept

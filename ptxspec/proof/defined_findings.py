@@ -57,3 +57,4 @@ class Place:
     facts: tuple[Fact, ...]
     exact: bool = True  # a failure is real
     judge: bool = True  # reads are looked at
+    own: bool = False  # other threads may not be in this iteration: what one writes counts for itself alone

@@ -17,11 +17,15 @@ Bits = NDArray[np.bool_]
 
 @dataclass(eq=False, slots=True)
 class Part:
-    """Bytes that one statement wrote where ``conditions`` held; ``owner`` is the thread that wrote each, or -1."""
+    """Bytes that one statement wrote where ``conditions`` held; ``owner`` is the thread that wrote each, or -1.
+
+    ``uniform``: all threads see the conditions alike; ``own``: another thread may not have been there at all.
+    """
 
     conditions: tuple[Expr, ...]
     uniform: bool
     owner: NDArray[np.int32]
+    own: bool = False
 
 
 @dataclass(eq=False, slots=True)
@@ -48,18 +52,18 @@ class Store:
         return np.where((found >= 0) & (found < self.must.size), found, -1)
 
     def write(self, statement: ir.Statement, places: Array, threads: Array, conditions: tuple[Expr, ...],
-              uniform: bool) -> None:
+              uniform: bool, own: bool) -> None:
         """``places`` by (thread, repeat, unit) are written where ``conditions`` hold."""
         inside = places[places >= 0]
         self.may[inside] = True
         self._note(statement)[inside] = True
-        if not conditions:
+        if not conditions and not own:
             self.must[inside] = True
             return
         owner = np.full(self.must.size, -1, np.int32)
         who = np.broadcast_to(threads[:, None, None], places.shape)
         owner[inside] = who[places >= 0]
-        self.parts.append(Part(conditions, uniform, owner))
+        self.parts.append(Part(conditions, uniform, owner, own))
 
     def anywhere(self, statement: ir.Statement) -> None:
         """A write to bytes that are not known."""
@@ -114,12 +118,13 @@ class Store:
             one, two = _all(left), _all(right)
             # Where threads may differ, the one that writes must be the same in both arms.
             both = (one.owner >= 0) & (two.owner >= 0)
-            if not (one.uniform and two.uniform):
+            if not (one.uniform and two.uniform) or one.own or two.own:
                 both &= one.owner == two.owner
             if not both.any():
                 continue
-            if conditions:
-                self.parts.append(Part(conditions, one.uniform and two.uniform, np.where(both, one.owner, -1)))
+            if conditions or one.own or two.own:
+                uniform, own = one.uniform and two.uniform, one.own or two.own
+                self.parts.append(Part(conditions, uniform, np.where(both, one.owner, -1), own))
             else:
                 self.must |= both
 
@@ -129,4 +134,4 @@ def _all(parts: list[Part]) -> Part:
     owner = parts[0].owner.copy()
     for part in parts[1:]:
         owner = np.where(part.owner >= 0, part.owner, owner)
-    return Part(parts[0].conditions, parts[0].uniform, owner)
+    return Part(parts[0].conditions, parts[0].uniform, owner, any(p.own for p in parts))
