@@ -28,16 +28,17 @@ class Inserted:
         mine = [b for b in barriers(kernel.body) if b in self.reasons]
         if not mine:
             return kernel
-        if len(mine) > MOST or clash(kernel) is not None:
-            return kernel       # what does not prove with all of them is explained with all of them
         bare = without(kernel, set(mine))
-        if clash(bare) is None:
+        races = clash(bare)
+        if races is None:     # mostly so, and then the only question to the prover
             return replace(bare, notes=(*bare.notes, *(f"{b.span}: no barrier {self.reasons[b]}: nothing races without"
                                                        for b in mine)))
+        if len(mine) > MOST or clash(kernel) is not None:
+            return kernel       # what does not prove with all of them is explained with all of them
         notes: list[str] = []
         for barrier in dearest_first(kernel.body, mine):
             tried = without(kernel, {barrier})
-            why = clash(tried)
+            why = races if len(mine) == 1 else clash(tried)
             if why is None:
                 kernel = tried
                 notes.append(f"{barrier.span}: no barrier {self.reasons[barrier]}: nothing races without")
