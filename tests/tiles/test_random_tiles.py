@@ -47,3 +47,16 @@ def test_random_moves(seed) -> None:
         expected = moved(a, b, tile, [int(v) * multiple for v in where[0]], [int(v) * multiple for v in where[1]])
         exe(a, b, where)
         np.testing.assert_array_equal(b, expected)
+
+
+@pytest.mark.parametrize("storage", ["register", "shared"])
+@pytest.mark.parametrize(("extent", "tile", "multiple"), [(6, 3, 8), (6, 3, 7), (5, 8, 16), (1, 4, 3), (9, 2, 100)])
+def test_steps_longer_than_the_array(extent, tile, multiple, storage) -> None:
+    """Only one multiple lies inside: branches for tiles across an edge may never run, and refuse nothing."""
+    move = kernel((extent,), (extent,), (tile,), "float32", 8, storage, False, multiple)
+    exe = ptxspec.compile(move, target="sm_90")
+    for source, target in ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)):
+        a, b = np.arange(1, extent + 1, dtype=np.float32), np.full(extent, 99, np.float32)
+        expected = moved(a, b, (tile,), [source * multiple], [target * multiple])
+        exe(a, b, np.array([[source], [target]], np.int32))
+        np.testing.assert_array_equal(b, expected)
