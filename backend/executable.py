@@ -13,7 +13,7 @@ from ptxspec.lang.target import aiming
 
 from .arrays import ArrayView
 from .checks import Bound, HostChecks
-from .device import stream_handle, wait_for
+from .device import on_device, stream_handle, wait_for
 from .emit import Module, Parameter, emit
 from .fastpath import FastPath, current_stream
 from .merging import merged
@@ -200,10 +200,14 @@ class Executable:
             raise self._not_simulated(bound)
         numbers = [v.pointer if isinstance(v, ArrayView) else _bits(p, v)
                    for p, v in zip(self.module.params, bound.values)]
-        for value in bound.values:
-            if isinstance(value, ArrayView) and value.producer_stream is not None:
-                wait_for(stream, value.producer_stream)
-        launch = self._prepare(int(bound.device.partition(":")[2] or 0), bound.grid)
+        ordinal = int(bound.device.partition(":")[2] or 0)
+        producers = {v.producer_stream for v in bound.values if isinstance(v, ArrayView)
+                     and v.producer_stream is not None}
+        if producers:
+            with on_device(ordinal):   # an event belongs to the device that is current
+                for producer in producers:
+                    wait_for(stream, producer)
+        launch = self._prepare(ordinal, bound.grid)
         self._fast.learn(arguments, bound, self.module.params, launch)
         return launch, numbers
 

@@ -36,6 +36,7 @@ class World:
     full: int = 0
     ordinals: list[int] = field(default_factory=list)
     allowed: list[int] = field(default_factory=list)
+    waits: list[tuple[int, int, int]] = field(default_factory=list)
 
     def executable(self, kernel: Any) -> Executable:
         made = Executable(emit(kernel.kernel()), ptxspec.prove(kernel))
@@ -68,6 +69,9 @@ def make_world(monkeypatch: pytest.MonkeyPatch, way: str) -> Iterator[World]:
         here.driver.context = before
 
     monkeypatch.setattr(f"{device}.launch.on_device", on_device)
+    monkeypatch.setattr("ptxspec.backend.executable.on_device", on_device)
+    monkeypatch.setattr("ptxspec.backend.executable.wait_for",
+                        lambda stream, producer: here.waits.append((stream, producer, here.driver.context)))
 
     def load(cubin: bytes, ordinal: int) -> SimpleNamespace:
         kernel = DeviceKernel("k", ordinal, CONTEXT, KERNEL, 16, 0, 0, 1024, None)

@@ -18,7 +18,7 @@ from arrays.exporters import Exporter as Memory
 from kernels_launched import copy_rows, scaled, with_options
 from launch_world import World, make_world
 from ptxspec.backend.native import calls
-from stand_ins import KERNEL, STREAM, Parameter, Subclass, Tensor, ndarray
+from stand_ins import CONTEXT, KERNEL, STREAM, Parameter, Subclass, Tensor, ndarray
 
 from ptxspec.diagnostics import LaunchError
 
@@ -288,6 +288,21 @@ def test_a_capsule_is_read_once_by_a_prepared_call(world: World) -> None:
     prepared()
     assert world.driver.launches[-1].numbers[:2] == [A, B + 4096]
     assert (Exporter.exports, world.full) == (6, 4), "the tensor has other memory: checked anew"
+
+
+def test_producers_are_waited_for_on_the_arrays_device(world: World) -> None:
+    """``stream`` of the CUDA array interface: each call waits, in the context that the arrays lie in."""
+    exe = world.executable(copy_rows)
+    ndarray.devices |= {A: 0, B: 0}
+    world.driver.context = 0xD1
+    shape = {"shape": (64, 4), "typestr": "<f4", "version": 3}
+    for _ in range(2):
+        a = SimpleNamespace(__cuda_array_interface__={**shape, "data": (A, True), "stream": 7})
+        b = SimpleNamespace(__cuda_array_interface__={**shape, "data": (B, False), "stream": 7})
+        exe(a, b, stream=5)
+        exe.bind(a, b, stream=5)()
+    assert world.waits == [(5, 7, CONTEXT)] * 6
+    assert (world.driver.context, len(world.driver.launches)) == (0xD1, 4)
 
 
 def test_empty_arrays_launch_nothing(world: World) -> None:
