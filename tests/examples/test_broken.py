@@ -39,7 +39,8 @@ def refusal(name: str) -> tuple[str, str | None]:
 def test_broken_kernel_is_refused_in_these_words(name: str, golden: Callable[[str, str], None]) -> None:
     text, code = refusal(name)
     assert code == EXPECTED[name]
-    golden(f"{name}.txt", text + "\n")
+    # Where a rule stands in its file changes with every rule before it.
+    golden(f"{name}.txt", re.sub(r"(specs/\S+?\.yaml):\d+:\d+", r"\1", text) + "\n")
 
 
 @pytest.mark.parametrize("name", sorted(n for n, code in EXPECTED.items() if code))
