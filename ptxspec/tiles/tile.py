@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.tensor import ElementRef, TensorView
@@ -239,6 +240,7 @@ class RegisterTile:
                    help="give both loads the same shape and unit-stride axis")
         if not isinstance(other, (RegisterTile, Expr, int, float)):
             refuse("K234", f"a tile combines with a tile or a number, not {said(other)}", span)
+        self._numbers(span)
         mine = self.cells()
         theirs = other.cells() if isinstance(other, RegisterTile) else other
 
@@ -250,8 +252,14 @@ class RegisterTile:
 
         return self._made(value)
 
+    def _numbers(self, span: Span) -> None:
+        if self.dtype.startswith("bits"):
+            refuse("K234", f"a tile of {self.dtype} has no arithmetic: untyped bits are only moved", span,
+                   help="view the array as numbers first: A.view(\"uint32\")")
+
     def ptxspec_unary(self, name: str) -> RegisterTile:
         """``-self`` element by element."""
+        self._numbers(self._tracer.place())
         mine = self.cells()
         return self._made(lambda at: typed.unary(name, self._read(mine, at), self._tracer.place()))
 

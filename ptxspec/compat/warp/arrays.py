@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ptxspec.compat.warp.types import Element, element
+from ptxspec.compat.warp.types import Element, Struct, element
 from ptxspec.diagnostics import Diagnostic, LaunchError
 
 if TYPE_CHECKING:
@@ -87,16 +87,19 @@ class Array:
         return self.grad is not None
 
     def numpy(self) -> ndarray:
-        """The values: host arrays share their memory, those on a GPU are copied."""
+        """The values: host arrays share their memory, those on a GPU are copied. Structures come as records."""
+        values = self._host
         if self._buffer is not None:
             self._buffer.copy_out(self._base)
-            return self._host.copy()
-        return self._host
+            values = self._host.copy()
+        return values if self.element.struct is None else values.view(self.element.struct.record())[..., 0]
 
     def assign(self, data: object) -> Array:
         """Overwrite with ``data`` of the same shape."""
         import numpy as np
-        values = np.asarray(data.numpy() if isinstance(data, Array) else data)
+        values = np.asarray(data.scalars_now() if isinstance(data, Array) else data)
+        if self.element.struct is not None and values.dtype.names is not None:
+            values = np.ascontiguousarray(values).view(self.element.storage)
         if self._buffer is not None:
             self._buffer.copy_out(self._base)
         self._host[...] = values.astype(self._host.dtype, copy=False).reshape(self._host.shape)
@@ -146,6 +149,12 @@ class Array:
 
     # --- handing over
 
+    def scalars_now(self) -> ndarray:
+        """All axes, those inside elements too, as they are now."""
+        if self._buffer is not None:
+            self._buffer.copy_out(self._base)
+        return self._host
+
     @property
     def scalars(self) -> ndarray:
         """All axes, those inside elements too: what a kernel sees."""
@@ -194,6 +203,9 @@ class _Maker:
         if isinstance(data, Array):
             dtype = data.dtype if dtype is None else dtype
             data = data.numpy()
+        if isinstance(dtype, Struct):
+            records = np.ascontiguousarray(np.asarray(data, dtype=dtype.record()))
+            data = records.view(dtype.element.storage).reshape(*records.shape, *dtype.element.trailing)
         values = np.asarray(data)
         if dtype is None:
             dtype = float if values.dtype == np.float64 and not isinstance(data, np.ndarray) else values.dtype.name
@@ -266,7 +278,7 @@ def empty_like(other: Array, device: str | None = None, requires_grad: bool = Fa
 def clone(other: Array, device: str | None = None, requires_grad: bool = False) -> Array:
     """A contiguous copy."""
     import numpy as np
-    return _placed(np.array(other.numpy(), order="C"), other.element, other.dtype, device or other.device,
+    return _placed(np.array(other.scalars_now(), order="C"), other.element, other.dtype, device or other.device,
                    requires_grad)
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 from ptxspec.diagnostics import Diagnostic, KernelError
 from ptxspec.lang.types import TYPES, DType
+
+if TYPE_CHECKING:
+    from numpy import dtype
 
 #: Python's own types stand for 32-bit ones; bool takes a byte.
 _PLAIN: dict[type, str] = {float: "float32", int: "int32", bool: "uint8"}
@@ -33,11 +37,58 @@ class Compound:
 
 
 @dataclass(frozen=True, slots=True)
+class Struct:
+    """A structure: what ``@wp.struct`` makes. Tiles move its elements whole.
+
+    Where all fields are of one scalar type, an element is a row of those scalars, and can be added and has gradients;
+    else it is a row of untyped words, as wide as the structure's alignment allows.
+    """
+
+    name: str
+    fields: tuple[tuple[str, Element], ...]
+
+    def record(self) -> dtype:
+        """NumPy's structured type, laid out as C lays it out."""
+        import numpy as np
+        return np.dtype([(name, kind.struct.record() if kind.struct else kind.storage, kind.trailing
+                          if not kind.struct else ()) for name, kind in self.fields], align=True)
+
+    @property
+    def element(self) -> Element:
+        """How elements lie in an array."""
+        record = self.record()
+        scalars = {kind.scalar for _, kind in self.fields}
+        packed = sum(prod(kind.trailing) * _size(kind) for _, kind in self.fields)
+        if len(scalars) == 1 and packed == record.itemsize and not next(iter(scalars)).startswith("bits"):
+            scalar = scalars.pop()
+            return Element(scalar, (record.itemsize // _size(Element(scalar, ())),), self)
+        word = min(record.alignment, 8)
+        return Element(f"bits{8 * word}", (record.itemsize // word,), self)
+
+    def __repr__(self) -> str:
+        return f"<struct {self.name}>"
+
+
+def _size(kind: Element) -> int:
+    import numpy as np
+    return np.dtype(kind.storage).itemsize
+
+
+def struct(cls: type) -> Struct:
+    """Decorator: a structure of annotated fields, each a number, a vector, a matrix or another structure (K238)."""
+    import sys
+    spaces = {**vars(sys.modules[cls.__module__]), **sys._getframe(1).f_locals}
+    kinds = {name: eval(kind, spaces) if isinstance(kind, str) else kind for name, kind in cls.__annotations__.items()}
+    return Struct(cls.__name__, tuple((name, element(kind)) for name, kind in kinds.items()))
+
+
+@dataclass(frozen=True, slots=True)
 class Element:
     """An element type: its scalar's name and the axes that each element adds to an array."""
 
     scalar: str
     trailing: tuple[int, ...]
+    struct: Struct | None = None
 
     @property
     def storage(self) -> str:
@@ -49,6 +100,8 @@ def element(dtype: object) -> Element:
     """What ``dtype`` names: Python's float, int and bool, a scalar of Warp, a compound or a NumPy type (K238)."""
     if isinstance(dtype, Compound):
         return Element(dtype.scalar, dtype.shape)
+    if isinstance(dtype, Struct):
+        return dtype.element
     if isinstance(dtype, DType):
         return Element(dtype.name, ())
     if isinstance(dtype, type) and dtype in _PLAIN:
