@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ptxspec.diagnostics import Span
 
-from .assemble import Cubin, Toolchain, assemble, default_toolchain, parse_resources
+from .assemble import Cubin, Toolchain, assemble, default_toolchain, resources_of
 
 #: Raised when the form of the files changes.
 _FORM = b"ptxspec cubin 2\n"
@@ -76,7 +76,8 @@ def _read(path: Path, target: str, tool: Toolchain) -> Cubin | None:
         return None
     length = int.from_bytes(rest[:8], "little")
     log = rest[8:8 + length].decode("utf-8", "replace")
-    return Cubin(rest[8 + length:], log, target, tool, parse_resources(log))
+    data = rest[8 + length:]
+    return Cubin(data, log, target, tool, resources_of(log, data, target))
 
 
 def _write(path: Path, cubin: Cubin) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from ptxspec.diagnostics import AssembleError, Diagnostic, Note, Span, fail
 
+from .image import image_resources
 from .messages import Message
 from .outcome import Outcome, run_tool
 from .resources import Resources, parse_resources
@@ -88,8 +89,14 @@ def assemble(
     tool = using or default_toolchain()
     outcome = run_tool(tool, ptx, target, options=("-v", *options), timeout=timeout)
     if outcome.status == "ok":
-        return Cubin(outcome.cubin, outcome.log, target, tool, parse_resources(outcome.log))
+        return Cubin(outcome.cubin, outcome.log, target, tool, resources_of(outcome.log, outcome.cubin, target))
     raise AssembleError(*_diagnostics(outcome, tool, ptx, target, line_map or {}, timeout))
+
+
+def resources_of(log: str, cubin: bytes, target: str) -> tuple[Resources, ...]:
+    """What each entry needs, from the log, or from the image where the log does not say (nvJitLink 13.0)."""
+    told = parse_resources(log)
+    return told if any(entry.registers for entry in told) else image_resources(cubin, target) or told
 
 
 def resource_usage(ptx: str, target: str, *, using: Toolchain | None = None) -> tuple[Resources, ...]:
