@@ -231,5 +231,5 @@ def _countable(loop: For, loops: dict[Var, For]) -> bool:
                for bound in (loop.start, loop.stop, loop.step) for v in free(bound))
 
 
-__all__ = ["Analysis", "Facts", "alignments", "bound", "every", "facts", "mark_copies", "mark_unrolled",
+__all__ = ["Analysis", "Facts", "alignments", "bound", "every", "expressions", "facts", "mark_copies", "mark_unrolled",
            "memory_operands", "nested", "register_operands", "slot_widths", "view_expressions", "weigh"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ptxspec.lang.ir import Apply, Buffer, Kernel, Load, Statement, Store
 from ptxspec.proof.report import Obligation, ProofReport
+from ptxspec.scalar.expr import Var
 
+from ..emit.analysis import every, expressions
+from ..emit.statics import free
 from .alignment import Alignments
 from .build import Vector, register_element, vector_access, vector_view
 from .expand import Body, Copies, each_block
@@ -39,6 +43,7 @@ def merged(kernel: Kernel, sm: str = "sm_90", ptx: tuple[int, int] | None = None
     wide = replace(kernel, body=copies.expand(kernel.body))
     work = _Work(wide, copies, sm, ptx)
     body = work.each(work.each(wide.body, work.merge_reads), work.merge_writes)
+    body = work.each(body, work.without_unused)
     if not work.buffers:
         return Merging(kernel, (), work.notes.lines())
     changed = replace(kernel, body=copies.fold(body), buffers=(*kernel.buffers, *work.buffers))
@@ -57,9 +62,15 @@ class _Work:
     notes: Notes = field(default_factory=Notes)
     buffers: list[Buffer] = field(default_factory=list)
     obligations: list[Obligation] = field(default_factory=list)
+    held: dict[Var, tuple[Vector, Buffer, int]] = field(default_factory=dict)   # elements of a vector read before
+    unused: set[Var] = field(default_factory=set)
+    uses: Counter[Var] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.alignments = Alignments(self.kernel)
+        for statement in every(self.kernel.body):
+            for expression in expressions(statement):
+                self.uses.update(free(expression))
 
     def each(self, body: Sequence[Statement], change: Callable[[Sequence[Statement]], Body]) -> Body:
         """``change`` done to ``body`` and to every block inside it."""
@@ -82,6 +93,7 @@ class _Work:
                     assert isinstance(load, Load)
                     view, index = register_element(registers, number, load.span)
                     instead[position] = self.copies.stands_for(Load(load.result, view, index, load.span), load)
+                    self.held[load.result] = vector, registers, number
             self._told(vector, apply, block[anchor])
         return _rewritten(block, before, instead, {})
 
@@ -90,18 +102,37 @@ class _Work:
     def merge_writes(self, block: Sequence[Statement]) -> Body:
         """A vector write where the last of its elements was written; before, they go to its registers."""
         behind: dict[int, list[Statement]] = {}
-        instead: dict[int, Statement] = {}
+        instead: dict[int, Statement | None] = {}
         for vector in self._vectors(writes(block), "st"):
             anchor = max(position for position, _ in vector.members)
-            registers = self._registers(vector)
+            whole = self._passed_on(vector)
+            registers = self._registers(vector) if whole is None else whole
             apply = vector_access(vector, registers, self.sm, self.ptx, vector.members[0][1].span)
             behind.setdefault(anchor, []).append(self.copies.stands_for(apply, block[anchor]))
             for number, (position, store) in enumerate(vector.members):
                 assert isinstance(store, Store)
                 view, index = register_element(registers, number, store.span)
-                instead[position] = self.copies.stands_for(Store(view, index, store.value, store.span), store)
+                kept = Store(view, index, store.value, store.span) if whole is None else None
+                instead[position] = None if kept is None else self.copies.stands_for(kept, store)
             self._told(vector, apply, block[anchor])
         return _rewritten(block, {}, instead, behind)
+
+    def _passed_on(self, vector: Vector) -> Buffer | None:
+        """The registers of a vector read whose elements ``vector`` writes as they are: nothing is taken apart then."""
+        values = [store.value for _, store in vector.members if isinstance(store, Store)]
+        found = [self.held.get(value) if isinstance(value, Var) and self.uses[value] == 1 else None for value in values]
+        if found[0] is None or any(f is None or f[1] is not found[0][1] for f in found):
+            return None
+        source, registers, _ = found[0]
+        if [f[2] for f in found if f is not None] != list(range(source.width.count)) \
+                or source.width.lane != vector.width.lane or registers.dtype != vector.start.dtype:
+            return None
+        self.unused.update(value for value in values if isinstance(value, Var))
+        return registers
+
+    def without_unused(self, block: Sequence[Statement]) -> Body:
+        """``block`` without the element reads that nobody needs any more."""
+        return tuple(s for s in block if not (isinstance(s, Load) and s.result in self.unused))
 
     # -- both ----------------------------------------------------------------------------------------------------
 
@@ -198,14 +229,16 @@ def _anchor(members: Sequence[tuple[int, Load | Store]], verb: str) -> Statement
     return (min if verb == "ld" else max)(members, key=lambda m: m[0])[1]
 
 
-def _rewritten(block: Sequence[Statement], before: dict[int, list[Statement]], instead: dict[int, Statement],
-               behind: dict[int, list[Statement]]) -> Body:
+def _rewritten(block: Sequence[Statement], before: Mapping[int, list[Statement]],
+               instead: Mapping[int, Statement | None], behind: Mapping[int, list[Statement]]) -> Body:
     if not instead:
         return tuple(block)
     out: list[Statement] = []
     for position, statement in enumerate(block):
         out += before.get(position, [])
-        out.append(instead.get(position, statement))
+        new = instead.get(position, statement)
+        if new is not None:
+            out.append(new)
         out += behind.get(position, [])
     return tuple(out)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from ptxspec.backend.emit import emit
@@ -458,3 +460,29 @@ def guarded_start(A: T.Tensor((N,), "float32"), B: T.Tensor((64, 2), "float32"),
 
 def test_a_guard_is_a_fact() -> None:
     assert opcodes(guarded_start.kernel()) == ["ld.global.v2.b32", "st.global.v2.b32"]
+
+
+def test_elements_passed_on_are_not_taken_apart() -> None:
+    """A copy by elements is the two vector instructions; where an element is used elsewhere it has its register."""
+    text = emit(merged(copying("uint8").kernel()).kernel).ptx  # type: ignore[attr-defined]
+    loaded, = re.findall(r"ld\.global\.v2\.b32 (\{.*?\})", text)
+    stored, = re.findall(r"st\.global\.v2\.b32 \[.*\], (\{.*?\})", text)
+    assert loaded == stored
+    assert "b16" not in text
+
+    @T.function
+    def also(A: T.Tensor((64, 4), "uint8"), B: T.Tensor((64, 4), "uint8"), C: T.Tensor((64,), "int32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        i = T.cuda.thread_idx("x")
+        x = A[i, 2]
+        C[i] = T.int32(x) * 3
+        B[i, 2] = x
+        for j in T.unroll(2):
+            B[i, j] = A[i, 1 - j]
+        B[i, 3] = A[i, 3]
+    exe = ptxspec.compile(also, "sim")
+    a, b = np.random.default_rng(0).integers(0, 256, (64, 4)).astype(np.uint8), np.zeros((64, 4), np.uint8)
+    c = np.zeros(64, np.int32)
+    exe(a, b, c)
+    np.testing.assert_array_equal(b, a[:, [1, 0, 2, 3]])
+    np.testing.assert_array_equal(c, a[:, 2].astype(np.int32) * 3)

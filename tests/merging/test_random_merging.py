@@ -81,7 +81,7 @@ class Writer:
             self.block(depth + 1, values, loops)
         elif what in (2, 3):   # a run of reads into names, then some of them written
             start, count = rng.randrange(0, 12), rng.choice([2, 3, 4, 4, 8])
-            order = list(range(count))
+            order, plain = list(range(count)), rng.random() < 0.5
             if rng.random() < 0.5:
                 rng.shuffle(order)
             mine = {}
@@ -93,8 +93,10 @@ class Writer:
                     self.lines.append(f"{pad}{self.element(b).format(rng.randrange(WIDTH))} = {mine[j]}")
             shift = rng.randrange(0, 12)
             for j in order:
-                self.lines.append(f"{pad}{self.element(b).format(shift + j)} = {mine[j]} + {mine[order[0]]}")
-            values += mine.values()
+                beside = "" if plain else f" + {mine[order[0]]}"
+                self.lines.append(f"{pad}{self.element(b).format(shift + j)} = {mine[j]}{beside}")
+            if not plain:
+                values += mine.values()
         elif what == 4 and values:
             self.lines.append(f"{pad}{self.element(a).format(rng.randrange(WIDTH))} = {rng.choice(values)}")
         else:                  # an unrolled loop, in place, shifted or between arrays
@@ -106,7 +108,7 @@ class Writer:
             self.lines.append(f"{pad}for {name} in {spelled}({count}):")
             left = self.element(b).format(f"{step} * {name} + {to}")
             right = self.element(a).format(f"{name} + {start if start + count <= WIDTH else 0}")
-            self.lines.append(f"{pad}    {left} = {right} + {left}")
+            self.lines.append(f"{pad}    {left} = {right}" + rng.choice(["", f" + {left}"]))
 
 
 def loaded(text: str, folder: Path) -> ir.Kernel:
