@@ -68,9 +68,6 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.alignments = Alignments(self.kernel)
-        for statement in every(self.kernel.body):
-            for expression in expressions(statement):
-                self.uses.update(free(expression))
 
     def each(self, body: Sequence[Statement], change: Callable[[Sequence[Statement]], Body]) -> Body:
         """``change`` done to ``body`` and to every block inside it."""
@@ -119,6 +116,8 @@ class _Work:
 
     def _passed_on(self, vector: Vector) -> Buffer | None:
         """The registers of a vector read whose elements ``vector`` writes as they are: nothing is taken apart then."""
+        if not self.uses:
+            self.uses.update(v for s in every(self.kernel.body) for e in expressions(s) for v in free(e))
         values = [store.value for _, store in vector.members if isinstance(store, Store)]
         found = [self.held.get(value) if isinstance(value, Var) and self.uses[value] == 1 else None for value in values]
         if found[0] is None or any(f is None or f[1] is not found[0][1] for f in found):
