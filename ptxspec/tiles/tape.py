@@ -34,35 +34,62 @@ class Taping(Tracer):
         self.gradients: dict[ir.Buffer, ir.Buffer] = {}
         self._tapes: list[list[Callable[[], None]]] = [[]]
         self._recording = True
+        self._postponed: list[tuple[ir.Buffer, Callable[[], None]]] = []
         self._carry = False     # the block just closed had tile operations, so its statement goes onto the tape
 
     def record(self, reverse: Callable[[], None]) -> None:
         """``reverse`` emits the gradient of the operation just read; it runs where the block is unwound."""
+        self._tapes[-1].append(self._here(reverse))
+
+    def _here(self, work: Callable[[], None]) -> Callable[[], None]:
+        """``work``, whenever it is done, at this place of the user's source."""
         place = self.place()
 
         def later() -> None:
             saved, self.place = self.place, lambda: place
             try:
-                reverse()
+                work()
             finally:
                 self.place = saved
 
-        self._tapes[-1].append(later)
+        return later
+
+    def postpone(self, buffer: ir.Buffer, work: Callable[[], None]) -> None:
+        """``work`` changes ``buffer`` before it is touched again, and at the end of the block at the latest.
+
+        Gradients are cleared so: an addition between a read of memory and a write to the same place keeps the write
+        from waiting for the read. Measured on an H200 for the adjoint of a copy in 64 x 64 tiles, 1 GiB: 3,734 GB/s
+        (float32, 512 threads) so, against 1,657 with the write first; float16: 3,546 against 932.
+        """
+        self._postponed.append((buffer, self._here(work)))
+
+    def touch(self, buffer: ir.Buffer | None = None) -> None:
+        """Do what was postponed for ``buffer``; everything, where none is named."""
+        due = [w for b, w in self._postponed if buffer is None or b is buffer]
+        self._postponed = [] if buffer is None else [(b, w) for b, w in self._postponed if b is not buffer]
+        for work in due:
+            work()
 
     def emit(self, statement: ir.Statement) -> None:
         """Scalar code as it comes; branches and loops with tile operations, and barriers, in reverse."""
         if not self._recording:
+            if isinstance(statement, ir.Barrier):
+                self.touch()
             super().emit(statement)
         elif self._carry and isinstance(statement, (ir.If, ir.For)):
             self._carry = False
-            self._tapes[-1].append(lambda: super(Taping, self).emit(statement))
+            self._tapes[-1].append(lambda: self._again(statement))
         elif isinstance(statement, ir.Barrier):
             super().emit(statement)     # index tiles are loaded as in the kernel itself
             if self._tapes[-1]:
-                self._tapes[-1].append(lambda: super(Taping, self).emit(statement))
+                self._tapes[-1].append(lambda: self._again(statement))
         else:
             _plain(statement, self)
             super().emit(statement)
+
+    def _again(self, statement: ir.Statement) -> None:
+        self.touch()
+        super().emit(statement)
 
     @contextmanager
     def block(self, guards: Sequence[Expr] = ()) -> Iterator[list[ir.Statement]]:
@@ -88,6 +115,7 @@ class Taping(Tracer):
         outer, self._recording = self._recording, False
         while tape:
             tape.pop()()
+        self.touch()
         self._recording = outer
         return outer
 
@@ -226,7 +254,7 @@ def load(tracer: Taping, region: Region, plan: Plan, shape: tuple[int, ...]) -> 
     tile = TapedTile(tracer, shape, region.array.dtype, plan)
     back = _over_gradient(tracer, region)
     if back is not None:
-        tracer.record(lambda: move.add(tracer, back, plan, tile.cells, vectors=True))
+        tracer.record(lambda: _add(tracer, back, plan, tile))
     return tile
 
 
@@ -237,14 +265,25 @@ def store(tracer: Taping, region: Region, tile: TapedTile, *, clears: bool) -> N
     if back is None:
         return
 
+    buffer = back.array.ir.buffer
+
+    def clear() -> None:
+        zero = registers(tracer, (tile.plan.repeats, tile.plan.words), tile.dtype, "zero")
+        move.clear(tracer, tile.plan, zero)
+        move.store(tracer, back.anew(), tile.plan, zero)
+
     def reverse() -> None:
+        tracer.touch(buffer)
         tile.add(move.load(tracer, back, tile.plan, "gradient"))
         if clears:
-            zero = registers(tracer, (tile.plan.repeats, tile.plan.words), tile.dtype, "zero")
-            move.clear(tracer, tile.plan, zero)
-            move.store(tracer, back, tile.plan, zero)
+            tracer.postpone(buffer, clear)
 
     tracer.record(reverse)
+
+
+def _add(tracer: Taping, back: Region, plan: Plan, tile: TapedTile) -> None:
+    tracer.touch(back.array.ir.buffer)
+    move.add(tracer, back, plan, tile.cells, vectors=True)
 
 
 def _over_gradient(tracer: Taping, region: Region) -> Region | None:

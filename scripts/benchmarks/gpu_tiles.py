@@ -17,8 +17,8 @@ TITLE = "Cooperative tile copies"
 METHOD = (
     "`tile_load` then `tile_store` over a whole array, ours and Warp 1.19's (register and shared storage, checked and "
     "unchecked, with and without its grid-stride loop), the same tile shape; 128, 256 and 512 threads a block on both "
-    "sides. Otherwise as in the dense copy. The best of Warp's variants is the peer of each row; below the table, "
-    "every variant that was run."
+    "sides (1,024 too for partial tiles). Otherwise as in the dense copy. The best of Warp's variants is the peer of "
+    "each row; below the table, every variant that was run."
 )
 
 TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint8, "float64": torch.float64}
@@ -37,6 +37,11 @@ class Work:
     partial: bool = False
     pitch: int | None = None
     inner: int = 1
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Threads a block that are tried, on both sides."""
+        return (128, 256, 512, 1024) if self.partial else (128, 256, 512)
 
     @property
     def warp_dtype(self) -> str:
@@ -83,7 +88,7 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
 
     found = []
     for storage in ("register", "shared"):
-        for threads in (128, 256, 512):
+        for threads in work.blocks:
             for checked in (False, True):
                 if work.partial and not checked:
                     continue
@@ -107,7 +112,7 @@ def _warps(
     found = []
     checks = (True,) if work.partial else (False, True)
     for threads, storage, checked, grid_stride in itertools.product(
-            (128, 256, 512), ("register", "shared"), checks, (True, False)):
+            work.blocks, ("register", "shared"), checks, (True, False)):
         name = (f"Warp {storage}, {'checked' if checked else 'unchecked'}, {threads} threads"
                 f"{'' if grid_stride else ', no grid stride'}")
         try:
@@ -139,7 +144,7 @@ def run(result: Result, quick: bool) -> None:
         mine = _ours(work, (a, b), result.remark)
         entries = [*([plain] if a.is_contiguous() else []), torch_copy(b, a), *mine]
         if warp is not None:
-            warp.build_tiles(work.warp_dtype, work.tile, (True,) if work.partial else (False, True))
+            warp.build_tiles(work.warp_dtype, work.tile, (True,) if work.partial else (False, True), blocks=work.blocks)
             entries += _warps(work, (a, b), warp, result.remark)
         times = compete(entries, b, a, result.remark, 3 if quick else 9)
         rates = {name: gigabytes(ms, 2 * a.numel() * size) for name, ms in times.items()}

@@ -194,3 +194,44 @@ def test_each_refusal_says_what_has_no_gradient(code, body, said) -> None:
         ptxspec.compile(kernel.adjoint(), target="sm_90")
     assert caught.value.code == code
     assert said in str(caught.value)
+
+
+def test_gradients_are_cleared_after_they_were_passed_on() -> None:
+    """Memory that is read, added to elsewhere, and then cleared; never cleared where other code still needs it."""
+    @T.function
+    def chain(A: matrix((16, 8)), B: matrix((16, 8)), C: matrix((16, 8))):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        T.tile_store(B, T.tile_load(A, shape=(16, 8)) * 2.0)
+        T.cuda.cta_sync()
+        T.tile_store(C, T.tile_load(B, shape=(16, 8), offset=(1, 0)) * 3.0)
+
+    ptx = ptxspec.compile(chain.adjoint(), target="sm_90").ptx
+    words = [w for w in ptx.split() if w.startswith(("ld.global", "st.global", "red.global", "bar."))]
+    assert words[:words.index("bar.sync", 1) + 1] == ["bar.sync", "ld.global.v4.b32", "red.global.add.v4.f32",
+                                                      "st.global.v4.b32", "bar.sync"]
+    seeds = {1: integers((16, 8), 6), 2: integers((16, 8), 7)}
+    arrays = [integers((16, 8), k) for k in range(3)]
+    found = gradients(chain, arrays, (), seeds)
+    through = seeds[1].copy()
+    through[1:] += 3 * seeds[2][:-1]
+    np.testing.assert_array_equal(found[0], 2 * through)
+    np.testing.assert_array_equal(found[1], np.zeros((16, 8)))
+    np.testing.assert_array_equal(found[2], np.zeros((16, 8)))
+
+
+def test_two_stores_to_one_array_clear_in_turn() -> None:
+    """The second store's region was cleared before the first one's gradient is read."""
+    @T.function
+    def twice(A: matrix((8, 8)), C: matrix((8, 8)), B: matrix((8, 8))):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        T.tile_store(B, T.tile_load(A, shape=(8, 8)))
+        T.cuda.cta_sync()
+        T.tile_store(B, T.tile_load(C, shape=(4, 8)), offset=(2, 0))
+
+    seed = integers((8, 8), 7)
+    found = gradients(twice, [integers((8, 8), k) for k in range(3)], (), {2: seed})
+    expected = seed.copy()
+    expected[2:6] = 0
+    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(found[1][:4], seed[2:6])
+    np.testing.assert_array_equal(found[2], np.zeros((8, 8)))
