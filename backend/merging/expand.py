@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ptxspec.lang.ir import Assume, For, If, Load, Statement, Store, Sub, View
+from ptxspec.lang.ir import For, If, Load, Statement, Store, Sub, View
 from ptxspec.lang.locate import element_bytes
 from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import Const, Expr, Op, Var
@@ -129,7 +129,7 @@ def _straight(statements: Sequence[Statement]) -> list[Statement] | None:
     body: list[Statement] = []
     for statement in statements:
         inner = written_out(statement) if isinstance(statement, For) else [statement]
-        if inner is None or not all(isinstance(s, (Load, Store, Assume)) for s in inner):
+        if inner is None or not all(isinstance(s, (Load, Store)) for s in inner):
             return None
         body += inner
     return body
@@ -144,12 +144,10 @@ def _iteration(body: Sequence[Statement], values: _Values) -> list[Statement]:
             result = Var(old.name, old.dtype, old.role, old.lo, old.hi, old.span)
             copies.append(Load(result, _placed(statement.view, values), _all(statement.index, values), statement.span))
             values[old] = result
-        elif isinstance(statement, Store):
+        else:
+            assert isinstance(statement, Store)
             copies.append(Store(_placed(statement.view, values), _all(statement.index, values),
                                 substitute(statement.value, values), statement.span))
-        else:
-            assert isinstance(statement, Assume)
-            copies.append(replace(statement, condition=substitute(statement.condition, values)))
     return copies
 
 

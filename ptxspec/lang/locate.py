@@ -53,6 +53,12 @@ def storage(buffer: Buffer) -> tuple[Poly, Poly]:
     return (low, high) if buffer.is_param else (ix.ZERO, ix.sub(high, low))
 
 
+@lru_cache(maxsize=4096)
+def lowest(buffer: Buffer) -> Poly:
+    """The lowest element that the buffer's layout names."""
+    return buffer.layout.memory_range()[0]
+
+
 def storage_elements(buffer: Buffer) -> Poly:
     """Elements of storage one owner of the buffer holds: the CTA (shared), the thread (local) or the array."""
     low, high = storage(buffer)
@@ -140,7 +146,7 @@ def _placed(buffer: Buffer, at: Sequence[Poly], inside: Poly, checks: list[Bound
     axes = buffer.layout.place(at, buffer.shape)
     slot = recombined(axes.pop("m", ix.ZERO))
     if not buffer.is_param:
-        slot = ix.sub(slot, buffer.layout.memory_range()[0])
+        slot = ix.sub(slot, lowest(buffer))
     byte = ix.add(ix.scale(slot, element_bytes(buffer.dtype)), inside)
     return Located(byte, slot, inside, tuple(axes.items()), tuple(checks), replicas(buffer.layout))
 

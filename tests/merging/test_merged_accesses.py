@@ -331,6 +331,19 @@ def test_an_element_read_again_is_read_once() -> None:
     np.testing.assert_array_equal(b, want)
 
 
+def test_loop_with_an_assumption_stays() -> None:
+    """Written out it would speak of constants, and be checked at launch where the user only promised it for a thread."""
+    @T.function
+    def promised(A: T.Tensor((64, 4), "float32"), B: T.Tensor((64, 4), "float32"), n: T.int32):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        i = T.cuda.thread_idx("x")
+        for j in T.unroll(4):
+            T.assume(n > j)
+            B[i, j] = A[i, j]
+    before = promised.kernel()
+    assert merged(before).kernel is before
+
+
 def test_loops_without_gain_stand_as_they_were() -> None:
     @T.function
     def strided(A: T.Tensor((64, 64), "float32"), B: T.Tensor((64, 64), "float32")):
