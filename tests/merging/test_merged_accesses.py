@@ -332,7 +332,7 @@ def test_an_element_read_again_is_read_once() -> None:
 
 
 def test_loop_with_an_assumption_stays() -> None:
-    """Written out it would speak of constants, and be checked at launch where the user only promised it for a thread."""
+    """Written out it would speak of constants, and be checked at launch, where only a thread was spoken of."""
     @T.function
     def promised(A: T.Tensor((64, 4), "float32"), B: T.Tensor((64, 4), "float32"), n: T.int32):
         T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
