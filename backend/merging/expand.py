@@ -25,8 +25,8 @@ _Values = dict[Expr, Expr | int]
 class Copies:
     """Which statements were written out from which loop, so that a loop where nothing was gained can stand again."""
 
-    def __init__(self, widest: int) -> None:
-        """``widest``: the most bytes that one access moves."""
+    def __init__(self, widest: Callable[[], int]) -> None:
+        """``widest`` tells the most bytes that one access moves, where it is asked."""
         self._widest = widest
         self._origin: dict[int, For] = {}
         self._gained: set[int] = set()
@@ -101,7 +101,7 @@ def written_out(loop: For) -> list[Statement] | None:
     return [copy for value in values for copy in _iteration(body, {loop.var: Const(value, loop.var.dtype)})]
 
 
-def by_strips(loop: For, widest: int) -> list[Statement] | None:
+def by_strips(loop: For, widest: Callable[[], int]) -> list[Statement] | None:
     """``loop`` with as many iterations in one as a single access may serve; None where they do not come out even."""
     values = constant_range(loop.start, loop.stop, loop.step)
     body = None if any(isinstance(s, For) for s in loop.body) else _straight(loop.body)
@@ -109,7 +109,7 @@ def by_strips(loop: For, widest: int) -> list[Statement] | None:
         return None
     moved = [element_bytes(s.view.dtype) for s in body
              if isinstance(s, (Load, Store)) and s.view.buffer.scope != "local"]
-    width = widest // min(moved, default=widest)
+    width = widest() // min(moved) if moved else 1
     while width > 1 and len(values) % width:
         width //= 2
     if width < 2 or width * len(body) > MOST_TOGETHER:

@@ -39,7 +39,7 @@ class Merging:
 
 def merged(kernel: Kernel, sm: str = "sm_90", ptx: tuple[int, int] | None = None) -> Merging:
     """``kernel``, which is proved, with neighbouring element accesses merged into the widest legal ones."""
-    copies = Copies(max(w.bytes for verb in ("ld", "st") for w in widths(verb, "global", 1, sm, ptx)))
+    copies = Copies(lambda: max(widths(verb, "global", 1, sm, ptx)[0].bytes for verb in ("ld", "st")))
     wide = replace(kernel, body=copies.expand(kernel.body))
     work = _Work(wide, copies, sm, ptx)
     body = work.each(work.each(wide.body, work.merge_reads), work.merge_writes)

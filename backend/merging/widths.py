@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ptxspec.forms.select import select_widest
-
-#: Most bytes that any instruction moves for one thread, and the least worth asking for.
-_SIZES = (32, 16, 8, 4, 2)
+from ptxspec.forms.select import legal_widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +25,10 @@ def widths(verb: str, space: str, element: int, sm: str, ptx: tuple[int, int] | 
     Lanes of one element are taken where there are such: each is then a register of its own. Else 32-bit lanes, which
     the registers of smaller elements join to and part from most cheaply.
     """
+    legal = legal_widths(verb, space, sm, ptx)
     found: list[Width] = []
-    for size in _SIZES:
-        if size < 2 * element:
-            break
-        fitting = [f for f in select_widest(verb, space, size, size, sm, ptx).forms if f.bytes == size]
-        if fitting:
-            best = min(fitting, key=lambda f: (size // f.lanes != element, size // f.lanes != 4, f.lanes))
-            found.append(Width(size // element, size, size // best.lanes, best.opcode))
+    for size in sorted({size for size, _, _ in legal if size >= 2 * element and size % element == 0}, reverse=True):
+        fitting = [(size // lanes, lanes, opcode) for bytes_, lanes, opcode in legal if bytes_ == size]
+        lane, _, opcode = min(fitting, key=lambda f: (f[0] != element, f[0] != 4, f[1]))
+        found.append(Width(size // element, size, lane, opcode))
     return tuple(found)

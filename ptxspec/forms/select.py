@@ -88,6 +88,16 @@ def select_widest(
     return Selection(tuple(forms), tuple(refused))
 
 
+def legal_widths(
+    op: str, space: str, sm: str = "sm_90", ptx: str | tuple[int, int] | None = None
+) -> tuple[tuple[int, int, str], ...]:
+    """(bytes, lanes, opcode) of every access that ``op`` has for a named ``space`` here, widest first, fewest lanes
+    first among equals: :func:`select_widest` without the reasons for the others, which take their time."""
+    mnemonic, here = _OPERATIONS[op], machine(sm, ptx)
+    found = [(width, lanes, f"{mnemonic}.{space}.{words}") for width, lanes, words in _accesses(mnemonic)]
+    return tuple(access for access in found if judge(access[2], here).legal)
+
+
 def _accesses(mnemonic: str) -> list[tuple[int, int, str]]:
     """(bytes, lanes, words) of every spelling with an untyped-bits type, widest first, then fewest lanes."""
     vocabulary = registry.vocabulary()

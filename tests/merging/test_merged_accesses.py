@@ -9,11 +9,13 @@ import pytest
 from ptxspec.backend.emit import emit
 from ptxspec.backend.executable import Executable
 from ptxspec.backend.merging import merged
+from ptxspec.backend.merging.widths import widths
 from ptxspec.backend.simulate import PointerArgument, simulate
 
 import ptxspec
 from ptxspec import T
 from ptxspec.diagnostics import LaunchError
+from ptxspec.forms.select import select_widest
 from ptxspec.lang import ir
 from ptxspec.layout import S, TileLayout
 
@@ -85,6 +87,21 @@ def test_merged(function: object, expected: list[str]) -> None:
 
 def test_widest_of_the_target() -> None:
     assert opcodes(wide.kernel(), "sm_100") == ["ld.global.v8.b32", "st.global.v8.b32"]
+
+
+@pytest.mark.parametrize("sm", ["sm_70", "sm_90", "sm_100", "sm_120"])
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("verb", ["ld", "st"])
+def test_widths_are_those_of_the_database(verb: str, space: str, sm: str) -> None:
+    for element in (1, 2, 4, 8, 16):
+        found = {w.bytes: w.opcode for w in widths(verb, space, element, sm, None)}
+        for size in (2, 4, 8, 16, 32):
+            best = [f.opcode for f in select_widest(verb, space, size, sm=sm).forms if f.bytes == size]
+            if size >= 2 * element:
+                assert (size in found) == bool(best)
+                assert found.get(size, "") in ["", *best]
+            else:
+                assert size not in found
 
 
 def test_the_merged_kernel_is_proved_whole() -> None:
