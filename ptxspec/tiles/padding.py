@@ -10,9 +10,11 @@ from math import prod
 from ptxspec.diagnostics import KernelError
 from ptxspec.lang import ir
 from ptxspec.lang.locate import element_bytes
+from ptxspec.lang.target import target
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer
 from ptxspec.layout import S, TileLayout
+from ptxspec.proof.limits import shared_limit
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import Const, Poly
 from ptxspec.tiles.banks import STATIC, WORD, accesses, conflicts, moved, phases, size_of, worst
@@ -87,8 +89,8 @@ def padded(tracer: Tracer, kernel: ir.Kernel, tile: ir.Buffer, pad: int, *, sing
     layout = TileLayout(S[tuple(shape):tuple(strides)])
     total = sum(size_of(b) for b in kernel.buffers if b.scope == "shared" and b is not tile)
     new = replace(tile, layout=layout)
-    if total + size_of(new) > STATIC:
-        return None
+    if total + size_of(new) > (STATIC if total + size_of(tile) <= STATIC else shared_limit(target())):
+        return None     # static memory stays static; what is dynamic anyway may take what the target has
     body = tuple(moved(s, tile, new) for s in _each(kernel.body, lambda s: (with_rows(s, tile),)))
     if single:
         with suppress(KernelError):

@@ -286,6 +286,25 @@ def test_shared_tiles_take_the_sum_of_their_sizes_at_most(shape, size) -> None:
     assert shared_bytes(next(iter(compute.variants.values())).ptx) <= size
 
 
+def test_large_tiles_take_dynamic_shared_memory_up_to_what_the_target_has() -> None:
+    """Past 48 KiB by itself: rows are padded too. Past the target's memory: refused with the sizes."""
+    @wp.kernel
+    def transpose(a: wp.array2d[float], b: wp.array2d[float], c: wp.array2d[float]):
+        wp.tile_store(b, wp.tile_transpose(wp.tile_load(a, shape=(128, 128), storage="shared")))
+
+    @wp.kernel
+    def too_large(a: wp.array2d[float], b: wp.array2d[float], c: wp.array2d[float]):
+        wp.tile_store(c, wp.tile_transpose(wp.tile_load(a, shape=(256, 256), storage="shared")))
+
+    a, b, c = random(256, 256), wp.zeros((128, 128)), wp.zeros((256, 256))
+    wp.launch_tiled(transpose, dim=1, inputs=[a, b, c], block_dim=128)
+    np.testing.assert_array_equal(b.numpy(), a.numpy()[:128, :128].T)
+    with pytest.raises(ptxspec.ProofError) as caught:
+        wp.launch_tiled(too_large, dim=1, inputs=[a, b, c], block_dim=128)
+    assert {d.code for d in caught.value.diagnostics} == {"P111"}
+    assert "262144 bytes of shared memory are more than the 232448" in str(caught.value)
+
+
 def test_an_array_past_two_to_the_31_bytes() -> None:
     """large_offsets: loads and stores at and beyond byte 2**31; the sentinel at byte 0 stays."""
     memory = np.zeros((1 << 31) + (64 << 20), np.uint8)      # never touched as a whole
