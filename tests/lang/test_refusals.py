@@ -93,6 +93,8 @@ LANGUAGE = [
     ("K110", "T.float32(10 ** 400)", "T.float32(10 ** 400)"),
     ("K110", "T.float32(n) * 1e300", "T.float32(n) * 1e300"),
     ("K222", "n @ n", "n @ n"),
+    ("K222", "if A == 0:\n    A[0, 0] = 1.0", "A == 0"),
+    ("K222", "x = A > 0", "A > 0"),
     ("K207", "T.cuda.LaunchConfig(blocks=2)", "T.cuda.LaunchConfig(blocks=2)"),
     ("K208", "native()", "native()"),
     ("K208", "x = LOOKUP[9]", "LOOKUP[9]"),

@@ -199,7 +199,7 @@ class Expressions(ReaderBase):
 
     def _compare(self, op: ast.cmpop, left: object, right: object, node: ast.AST) -> object:
         name, plain = _COMPARE[type(op)]
-        if name and (isinstance(left, Expr) or isinstance(right, Expr)):
+        if name and any(isinstance(side, (Expr, TensorView)) for side in (left, right)):
             a, b = self.scalar(left, node, "a comparison"), self.scalar(right, node, "a comparison")
             return self.python(lambda: typed.compare(name, a, b, self.span(node)), node, "this comparison")
         if isinstance(op, (ast.In, ast.NotIn)) and (isinstance(left, Expr) or involves_kernel(right)):
