@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from proof_support.places import Env, Place, Undefined, Wraps, calculate, find
+from proof_support.places import Env, Place, Undefined, Wraps, calculate, find, find_from, starts
 from ptxspec.lang import ir
 from ptxspec.proof import ProofReport
 from ptxspec.scalar.expr import BITS, Expr, Var, is_integer
@@ -235,16 +235,17 @@ class OneThread:
         operands = [o for o in statement.use.operands if o.name != "policy"]
         written: list[tuple[int, int]] = []
         plans: list[tuple[object, ir.View, list[Place], int]] = []
+        try:
+            begin = [starts(given, self.env) if isinstance(given, ir.View) else () for given in statement.operands]
+        except (Wraps, Undefined):
+            self.run.bad.add("no-wrap")
+            return
         for repeat in product(*(range(e) for e in statement.repeat)):
-            for operand, given in zip(operands, statement.operands, strict=True):
+            for operand, given, here in zip(operands, statement.operands, begin, strict=True):
                 if isinstance(given, Expr):
                     continue
                 words = given.shape[-1].const
-                try:
-                    places = [find(given, [*group, *repeat, w], self.env) for w in range(words)]
-                except (Wraps, Undefined):
-                    self.run.bad.add("no-wrap")
-                    return
+                places = [find_from(given, here, [*group, *repeat, w]) for w in range(words)]
                 plans.append((operand, given, places, BITS[given.dtype] // 8))
         for operand, given, places, size in plans:
             if "address" in operand.kinds:  # type: ignore[attr-defined]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ptxspec.lang import ir
 from ptxspec.layout import ComposeLayout, TileLayout
 from ptxspec.scalar.expr import BITS, Const, Expr, Op, Poly, Var, int_range, is_integer
@@ -53,37 +55,13 @@ def _calculate(expr: Expr, env: Env, strict: bool, seen: dict[Expr, int]) -> int
         return int(any(calculate(a, env, False) for a in args))
     inner = strict and expr.dtype != "bool"
     v = [calculate(a, env, inner, seen if inner == strict else None) for a in args]
+    if n == "not" and not expr.dtype.startswith("int"):
+        return (1 << BITS[expr.dtype]) - 1 - v[0]
     if n in ("floordiv", "floormod", "truncdiv", "truncmod") and v[1] == 0:
         raise Undefined("division by zero")
     if n in ("shl", "shr") and not 0 <= v[1] < BITS.get(expr.dtype, 64):
         raise Undefined("shift amount")
-    value = {
-        "add": lambda: v[0] + v[1],
-        "sub": lambda: v[0] - v[1],
-        "mul": lambda: v[0] * v[1],
-        "neg": lambda: -v[0],
-        "abs": lambda: abs(v[0]),
-        "min": lambda: min(v),
-        "max": lambda: max(v),
-        "floordiv": lambda: v[0] // v[1],
-        "floormod": lambda: v[0] % v[1],
-        "and": lambda: v[0] & v[1],
-        "or": lambda: v[0] | v[1],
-        "xor": lambda: v[0] ^ v[1],
-        "not": lambda: ~v[0] if expr.dtype.startswith("int") else (1 << BITS[expr.dtype]) - 1 - v[0],
-        "shl": lambda: v[0] << v[1],
-        "shr": lambda: v[0] >> v[1],
-        "eq": lambda: v[0] == v[1],
-        "ne": lambda: v[0] != v[1],
-        "lt": lambda: v[0] < v[1],
-        "le": lambda: v[0] <= v[1],
-        "gt": lambda: v[0] > v[1],
-        "ge": lambda: v[0] >= v[1],
-        "lnot": lambda: not v[0],
-        "cast": lambda: v[0],
-        "truncdiv": lambda: abs(v[0]) // abs(v[1]) * (1 if (v[0] < 0) == (v[1] < 0) else -1),
-        "truncmod": lambda: abs(v[0]) % abs(v[1]) * (1 if v[0] >= 0 else -1),
-    }[n]()
+    value = OPERATIONS[n](v)
     value = int(value)
     if is_integer(expr.dtype):
         low, high = int_range(expr.dtype)
@@ -92,6 +70,36 @@ def _calculate(expr: Expr, env: Env, strict: bool, seen: dict[Expr, int]) -> int
                 raise Wraps(str(expr))
             value = (value - low) % (high - low + 1) + low
     return value
+
+
+#: What operations mean, by name, on the list of their operands.
+OPERATIONS: dict[str, Callable[[list[int]], int]] = {
+    "add": lambda v: v[0] + v[1],
+    "sub": lambda v: v[0] - v[1],
+    "mul": lambda v: v[0] * v[1],
+    "neg": lambda v: -v[0],
+    "abs": lambda v: abs(v[0]),
+    "min": min,
+    "max": max,
+    "floordiv": lambda v: v[0] // v[1],
+    "floormod": lambda v: v[0] % v[1],
+    "and": lambda v: v[0] & v[1],
+    "or": lambda v: v[0] | v[1],
+    "xor": lambda v: v[0] ^ v[1],
+    "not": lambda v: ~v[0],
+    "shl": lambda v: v[0] << v[1],
+    "shr": lambda v: v[0] >> v[1],
+    "eq": lambda v: v[0] == v[1],
+    "ne": lambda v: v[0] != v[1],
+    "lt": lambda v: v[0] < v[1],
+    "le": lambda v: v[0] <= v[1],
+    "gt": lambda v: v[0] > v[1],
+    "ge": lambda v: v[0] >= v[1],
+    "lnot": lambda v: not v[0],
+    "cast": lambda v: v[0],
+    "truncdiv": lambda v: abs(v[0]) // abs(v[1]) * (1 if (v[0] < 0) == (v[1] < 0) else -1),
+    "truncmod": lambda v: abs(v[0]) % abs(v[1]) * (1 if v[0] >= 0 else -1),
+}
 
 
 def unravel(number: int, extents: list[int]) -> list[int]:
@@ -113,6 +121,8 @@ def placed(layout: object, index: list[int], shape: list[int]) -> dict[str, int]
         m ^= (m >> per + atom & mask) << per
         return {**at, "m": m}
     assert isinstance(layout, TileLayout)
+    if 0 in shape:
+        raise NotImplementedError("an array without elements")
     linear = 0
     for i, extent in zip(index, shape, strict=True):
         linear = linear * extent + i
@@ -142,8 +152,36 @@ class Place:
         self.byte, self.axes, self.inside = byte, axes, inside
 
 
+#: Places found before; the views are kept, so that their numbers stay theirs.
+_found: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Place] = {}
+_views: dict[int, ir.View] = {}
+MEMORY = 100_000
+
+
+def starts(view: ir.View, env: Env) -> tuple[int, ...]:
+    """Where the slices of a view start for one thread: all that differs between threads."""
+    return tuple(calculate(a.start, env, True) for step in view.steps if isinstance(step, ir.Sub) for a in step.axes)
+
+
 def find(view: ir.View, index: list[int], env: Env) -> Place:
     """Undo the steps of a view for one concrete index."""
+    return find_from(view, starts(view, env), index)
+
+
+def find_from(view: ir.View, begin: tuple[int, ...], index: list[int]) -> Place:
+    """The same with the starts of the slices worked out; each place is looked for once."""
+    key = (id(view), begin, tuple(index))
+    found = _found.get(key)
+    if found is None:
+        if len(_found) > MEMORY:
+            _found.clear()
+            _views.clear()
+        _views[id(view)] = view
+        found = _found[key] = _find(view, index, begin)
+    return found
+
+
+def _find(view: ir.View, index: list[int], begin: tuple[int, ...]) -> Place:
     shapes: list[tuple[list[int], str]] = []
     shape, dtype = [e.const for e in view.buffer.shape], view.buffer.dtype
     for step in view.steps:
@@ -159,11 +197,14 @@ def find(view: ir.View, index: list[int], env: Env) -> Place:
             dtype = step.dtype
     inside = all(0 <= i < e for i, e in zip(index, shape, strict=True))
     at, within = list(index), 0
+    left = list(begin)
     for number in reversed(range(len(view.steps))):
         step, (before, old) = view.steps[number], shapes[number]
         if isinstance(step, ir.Sub):
             rest = iter(at)
-            at = [calculate(a.start, env, True) + (next(rest) * a.step if a.keep else 0) for a in step.axes]
+            first = left[len(left) - len(step.axes):]
+            del left[len(left) - len(step.axes):]
+            at = [b + (next(rest) * a.step if a.keep else 0) for a, b in zip(step.axes, first, strict=True)]
             inside = inside and all(0 <= i < e for i, e in zip(at, before, strict=True))
         elif isinstance(step, ir.Reshape):
             linear = 0
@@ -183,7 +224,7 @@ def find(view: ir.View, index: list[int], env: Env) -> Place:
             if new_size > old_size:  # the last of the elements that make up the wide one must be there, too
                 below = ir.View(view.buffer, view.steps[:number], tuple(Poly(e, ()) for e in before), old, view.span)
                 last = [*at[:-1], at[-1] + new_size // old_size - 1]
-                inside = inside and find(below, last, env).inside
+                inside = inside and _find(below, last, tuple(left)).inside
         else:
             raise NotImplementedError("relayout")
     axes = placed(view.buffer.layout, at, [e.const for e in view.buffer.shape])
