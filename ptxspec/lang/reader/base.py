@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import FunctionType, MethodType
 from typing import NoReturn
 
 from ptxspec.diagnostics import Span
@@ -23,6 +24,13 @@ from ptxspec.scalar.expr import BOOL, Expr, Poly, Var, int_range, is_integer, sh
 def is_kernel(value: object) -> bool:
     """True for values that exist on the device only."""
     return isinstance(value, Expr)
+
+
+def not_called(value: object) -> bool:
+    """One of T's functions, or a tensor's method, where a value of it was meant: the brackets are missing."""
+    owner = getattr(value, "__self__", None) if isinstance(value, MethodType) else None
+    return callable(value) and not isinstance(value, type) and \
+        (isinstance(owner, TensorView) or (isinstance(value, FunctionType) and hasattr(value, "ptxspec_intrinsic")))
 
 
 def involves_kernel(value: object, depth: int = 3) -> bool:
@@ -127,7 +135,7 @@ class ReaderBase:
         """``value`` as a condition."""
         if isinstance(value, Expr):
             return typed.truth(value, self.span(node))
-        if isinstance(value, TensorView):
+        if isinstance(value, TensorView) or not_called(value):
             self.scalar(value, node, "a condition")
         try:
             return bool(value)

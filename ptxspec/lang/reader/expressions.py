@@ -11,7 +11,7 @@ from typing import Any
 from ptxspec.diagnostics import PtxspecError, Span
 from ptxspec.lang import ir
 from ptxspec.lang.errors import nearest, own_name, placed
-from ptxspec.lang.reader.base import ReaderBase, involves_kernel
+from ptxspec.lang.reader.base import ReaderBase, involves_kernel, not_called
 from ptxspec.lang.tensor import ElementRef, Pointer, SubAccess, TensorView
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
@@ -155,7 +155,7 @@ class Expressions(ReaderBase):
             a, b = self.scalar(left, node, symbol), self.scalar(right, node, symbol)
             return self.python(lambda: typed.binary(name, a, b, self.span(node)), node, symbol)
         for side in (left, right):
-            if getattr(side, "ptxspec_intrinsic", False) and callable(side):
+            if not_called(side):
                 self.scalar(side, node, f"`{_symbol(op)}`")
         return self.python(lambda: plain(left, right), node, f"`{_symbol(op)}`")
 
@@ -199,7 +199,7 @@ class Expressions(ReaderBase):
 
     def _compare(self, op: ast.cmpop, left: object, right: object, node: ast.AST) -> object:
         name, plain = _COMPARE[type(op)]
-        if name and any(isinstance(side, (Expr, TensorView)) for side in (left, right)):
+        if name and any(isinstance(side, (Expr, TensorView)) or not_called(side) for side in (left, right)):
             a, b = self.scalar(left, node, "a comparison"), self.scalar(right, node, "a comparison")
             return self.python(lambda: typed.compare(name, a, b, self.span(node)), node, "this comparison")
         if isinstance(op, (ast.In, ast.NotIn)) and (isinstance(left, Expr) or involves_kernel(right)):
