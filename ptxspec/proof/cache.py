@@ -20,7 +20,8 @@ from ptxspec.proof.facts import Fact
 from ptxspec.scalar.expr import Const, Expr, Op, Poly, Var
 
 #: What an answer depends on beside the query: a change of these files makes older answers unknown.
-ENCODING = ("cache.py", "encode.py", "formula.py", "interval.py", "solver.py", "../scalar/expr.py")
+ENCODING = ("cache.py", "encode.py", "formula.py", "interval.py", "solver.py", "../scalar/expr.py",
+            "../scalar/interval.py")
 
 
 class Cache:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import z3
 
-from ptxspec.proof.interval import interval, operation
+from ptxspec.proof.interval import interval
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer
+from ptxspec.scalar.interval import operation
 
 #: Two unknown operands of a bitwise operation are encoded bit by bit up to this many bits.
 MAX_BITS = 64
@@ -118,7 +119,7 @@ class Encoder:
     def _range(self, expr: Op) -> tuple[int | None, int | None]:
         """Bounds of the value before wrapping, from what the operands can hold in the machine."""
         memo: dict[Expr, tuple[int | None, int | None]] = {}
-        return operation(expr, [interval(a, {}, memo) for a in expr.args])
+        return operation(expr.name, [interval(a, {}, memo) for a in expr.args])
 
     def _free(self, expr: Expr, boolean: bool) -> z3.ExprRef:
         self._count += 1

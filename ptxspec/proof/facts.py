@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from ptxspec.diagnostics import Span
 from ptxspec.proof import formula
 from ptxspec.proof.congruence import Residue, Residues, meet, residue, solve
-from ptxspec.proof.interval import Interval, Ranges, interval
+from ptxspec.proof.interval import Ranges, interval
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer, walk
+from ptxspec.scalar.interval import Interval
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -11,9 +11,9 @@ from functools import lru_cache
 from math import gcd
 
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Monomial, Op, Poly, Var, int_range, is_integer
+from ptxspec.scalar.interval import NOTHING, Interval, machine, operation, times
 
 Like = int | Expr
-Interval = tuple[int | None, int | None]
 
 ZERO = Poly(0, ())
 ONE = Poly(1, ())
@@ -279,73 +279,16 @@ def bounds(expr: Expr) -> Interval:
     values within their type): never a path condition, so it holds wherever the expression may be evaluated.
     """
     if isinstance(expr, Const):
-        return int(expr.value), int(expr.value)
+        return (int(expr.value), int(expr.value)) if not isinstance(expr.value, float) else NOTHING
     if isinstance(expr, Var):
         return expr.lo, expr.hi
     if isinstance(expr, Poly):
         return _poly_bounds(expr)
     assert isinstance(expr, Op)
-    name, args = expr.name, expr.args
     if expr.dtype == BOOL:
         return 0, 1
-    if name == "floormod":
-        b_lo, b_hi = bounds(args[1])
-        if b_lo is not None and b_lo > 0:
-            a_lo, a_hi = bounds(args[0])
-            top = None if b_hi is None else b_hi - 1
-            if a_lo is not None and a_lo >= 0 and a_hi is not None:
-                top = a_hi if top is None else min(top, a_hi)
-            return 0, top
-        return None, None
-    if name == "floordiv":
-        b_lo, b_hi = bounds(args[1])
-        a_lo, a_hi = bounds(args[0])
-        if b_lo is None or b_lo <= 0:
-            return None, None
-        # An unbounded divisor drives the quotient to 0 from above or to -1 from below.
-        far_lo = _div(a_lo, b_hi) if b_hi is not None else (0 if (a_lo or 0) >= 0 else -1)
-        far_hi = _div(a_hi, b_hi) if b_hi is not None else (0 if (a_hi or 0) >= 0 else -1)
-        lows = [x for x in (_div(a_lo, b_lo), far_lo) if x is not None]
-        highs = [x for x in (_div(a_hi, b_lo), far_hi) if x is not None]
-        return (min(lows) if a_lo is not None else None), (max(highs) if a_hi is not None else None)
-    if name in ("min", "max"):
-        (a, b), (c, d) = bounds(args[0]), bounds(args[1])
-        if name == "min":
-            his = [x for x in (b, d) if x is not None]
-            return (min(a, c) if a is not None and c is not None else None), (min(his) if his else None)
-        los = [x for x in (a, c) if x is not None]
-        return (max(los) if los else None), (max(b, d) if b is not None and d is not None else None)
-    if name == "and":
-        (a, b), (c, d) = bounds(args[0]), bounds(args[1])
-        tops = [h for low, h in ((a, b), (c, d)) if low is not None and low >= 0 and h is not None]
-        nonneg = (a is not None and a >= 0) or (c is not None and c >= 0)
-        return (0 if nonneg else None), (min(tops) if tops else None)
-    if name in ("or", "xor"):
-        (a, b), (c, d) = bounds(args[0]), bounds(args[1])
-        if a is not None and a >= 0 and c is not None and c >= 0:
-            top = None if b is None or d is None else (1 << max(b.bit_length(), d.bit_length())) - 1
-            return 0, top
-        return None, None
-    if name == "select":
-        (a, b), (c, d) = bounds(args[1]), bounds(args[2])
-        return (None if a is None or c is None else min(a, c)), (None if b is None or d is None else max(b, d))
-    if is_integer(expr.dtype):
-        return int_range(expr.dtype)
-    return None, None
-
-
-def _div(a: int | None, b: int) -> int | None:
-    return None if a is None else a // b
-
-
-def _times(x: Interval, y: Interval) -> Interval:
-    (a, b), (c, d) = x, y
-    if a is not None and b is not None and c is not None and d is not None:
-        products = (a * c, a * d, b * c, b * d)
-        return min(products), max(products)
-    if a is not None and a >= 0 and c is not None and c >= 0:
-        return a * c, (b * d if b is not None and d is not None else None)
-    return None, None
+    found = operation(expr.name, [bounds(a) for a in expr.args])
+    return machine(expr.name, found, int_range(expr.dtype)) if is_integer(expr.dtype) else found
 
 
 def _poly_bounds(poly: Poly) -> Interval:
@@ -354,7 +297,7 @@ def _poly_bounds(poly: Poly) -> Interval:
     for monomial, coefficient in poly.terms:
         span: Interval = (1, 1)
         for part in monomial:
-            span = _times(span, bounds(part))
+            span = times(span, bounds(part))
         low, high = span if coefficient > 0 else (span[1], span[0])
         lo = None if lo is None or low is None else lo + coefficient * low
         hi = None if hi is None or high is None else hi + coefficient * high

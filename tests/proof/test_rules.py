@@ -8,10 +8,11 @@ from math import gcd
 import pytest
 import z3
 
-from ptxspec.proof import congruence, interval
+from ptxspec.proof import congruence
 from ptxspec.proof.congruence import Residue
 from ptxspec.proof.encode import Encoder
 from ptxspec.scalar import index as ix
+from ptxspec.scalar import interval
 from ptxspec.scalar.evaluate import rebuild_index
 from ptxspec.scalar.expr import INDEX, Expr, Op, Poly, Var
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import sys
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ptxspec.scalar import Expr, Poly, Var
+from ptxspec.scalar import Const, Expr, Op, Poly, Var
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed as ty
 from ptxspec.scalar.evaluate import Unknown, evaluate, substitute
+from ptxspec.scalar.expr import int_range
 
 RANGES = {"a": (0, 7), "b": (-5, 6), "c": (0, 63), "d": (-3, -1)}
 VARS = {name: Var(name, "int32", "loop", lo, hi) for name, (lo, hi) in RANGES.items()}
@@ -126,3 +129,37 @@ def test_the_order_of_terms_does_not_depend_on_the_process() -> None:
     texts = {subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, check=True,
                             capture_output=True, text=True).stdout for seed in ("1", "2", "3")}
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_bounds_hold_for_what_the_machine_computes(seed: int) -> None:
+    """Typed expressions wrap: whatever their operands, the value lies within the bounds."""
+    rng = random.Random(seed)
+    dtype = rng.choice(["int8", "uint8", "int16"])
+    least, most = int_range(dtype)
+    names = []
+    for name in "ab":
+        low = rng.randint(least, most)
+        names.append(Var(name, dtype, "param", low, min(most, low + rng.choice([0, 3, 40]))))
+
+    choices = ["add", "sub", "mul", "min", "max", "and", "or", "xor", "floordiv", "floormod", "select"]
+
+    def build(depth: int) -> Expr:
+        if depth == 0 or rng.random() < 0.2:
+            return rng.choice([*names, Const(rng.randint(least, most), dtype)])
+        operation = rng.choice(choices)
+        left, right = build(depth - 1), build(depth - 1)
+        if operation == "select":
+            return Op("select", (Op("lt", (left, right), "bool"), left, right), dtype)
+        if operation.startswith("floor"):
+            right = Const(rng.choice([1, 2, 3, 7, 16]), dtype)
+        return Op(operation, (left, right), dtype)
+
+    expr = build(3)
+    low_bound, high_bound = ix.bounds(expr)
+    ranges = [range(v.lo or 0, (v.hi or 0) + 1) for v in names]
+    points = list(product(*ranges))
+    for point in rng.sample(points, min(60, len(points))):
+        value = evaluate(expr, dict(zip(names, point, strict=True)), machine=True)
+        assert low_bound is None or low_bound <= value, expr
+        assert high_bound is None or value <= high_bound, expr
