@@ -149,6 +149,9 @@ class Remedies:
 
     def _bound(self, draft: Draft, about: Bound, item: Item) -> list[str]:
         found: list[str] = []
+        if about.index.is_const and about.index.const < 0:
+            found.append("negative indices do not count from the end; from there it would be index "
+                         f"{show(ix.add(about.extent, about.index.const))}")
         names = set(variables(about.index)) | set(variables(about.extent))
         low, high = formula.le(0, about.index), formula.lt(about.index, about.extent)
         both = formula.conj((low, high))

@@ -68,6 +68,13 @@ def taken(help_: str, parameters: str, lines: list[str]) -> list[tuple[str, list
     return []
 
 
+def test_a_negative_index_is_told_what_it_is_not(tmp_path: Path) -> None:
+    for index, instead in (("[-1, 0]", "index 7"), ("[0, -2]", "index M - 2")):
+        found = report('A: T.Tensor((8, M), "int32")', [f"A{index} = 1"], tmp_path)
+        text = found.text() + "".join(d.render() for d in found.diagnostics)
+        assert f"do not count from the end; from there it would be {instead}" in text
+
+
 @pytest.mark.parametrize("case", range(len(KERNELS)))
 def test_what_is_offered_helps(case: int, tmp_path: Path) -> None:
     parameters, lines = KERNELS[case]
