@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from ptxspec.diagnostics import Diagnostic, Note
+from ptxspec.forms.target import machine
 from ptxspec.lang import ir
 from ptxspec.lang.deep import with_room
 from ptxspec.lang.function import kernel_of
@@ -51,6 +52,7 @@ def prove(
     The answer is a report, never an exception, whatever the kernel does wrong; ``report.raise_if_bad()`` raises.
     ``rlimit`` bounds the work of one query in Z3's own units, so that the outcome does not depend on the machine.
     """
+    sm = machine(sm).name
     if not isinstance(kernel, ir.Kernel):
         with aiming(sm):
             kernel = kernel_of(kernel)

@@ -97,6 +97,18 @@ def test_what_is_no_function() -> None:
     assert Path(found.span.file).name == "test_misuse.py"
 
 
+def test_a_target_that_nobody_knows() -> None:
+    @T.function
+    def kernel(A: T.Tensor((4,), "int32")):
+        T.device_entry(launch=T.cuda.LaunchConfig())
+        A[0] = 1
+
+    assert ptxspec.prove(kernel, sm="100a").sm == "sm_100a"
+    for ask in (lambda: ptxspec.prove(kernel, sm="sm_1"), lambda: ptxspec.compile(kernel, target="sm_1")):
+        with pytest.raises(ptxspec.PtxspecError, match="sm_1"):
+            ask()
+
+
 @pytest.mark.parametrize("given", [3, None, "kernel", print, dict, Odd])
 def test_what_is_no_kernel(given: object) -> None:
     with pytest.raises(KernelError) as caught:
