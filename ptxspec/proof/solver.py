@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 #: Z3's resource units for one query; about a second or two of work on a current machine.
 RESOURCE_LIMIT = 8_000_000
+#: Queries of one kernel that may reach the limit; further ones get a small part of it.
+HARD_QUERIES = 20
+#: What such queries get, and those whose answer blocks nothing: this fraction of the limit.
+SMALL_PART = 40
 
 Env = dict[Expr, int]
 
@@ -52,6 +56,7 @@ class Session:
         self._encoder: Encoder | None = None
         self._solver: z3.Solver | None = None
         self._asserted = 0
+        self._given_up = 0  # queries for proofs that reached the limit
         self._answers: dict[tuple[Expr, Context], Answer] = {}
         self._undecided: set[Context] = set()
         self._reach: dict[frozenset[Expr], Env | Literal[False] | None] = {}  # by the conditions, whoever knows them
@@ -103,6 +108,9 @@ class Session:
         try:
             solver.add(*terms)
             solver.add(z3.Not(goal))
+            # Only queries without an answer count: the others may come from the cache, and then cost nothing.
+            weary = self._given_up >= HARD_QUERIES
+            solver.set("rlimit", max(1, self.rlimit // SMALL_PART) if weary else self.rlimit)
             outcome = solver.check()
             if outcome == z3.unsat:
                 if self.cache is not None:
@@ -112,9 +120,14 @@ class Session:
                 found = witness.search(facts, formula.negate(claim))
                 if found is not None:
                     return Answer("refuted", found, how="search")
-                return Answer("unknown", reason=f"Z3 gave up ({_why(solver.reason_unknown())})")
+                reason = _why(solver.reason_unknown())
+                self._given_up += 1
+                if weary:
+                    reason += f"; {HARD_QUERIES} queries of this kernel did so before, and this one was allowed less"
+                return Answer("unknown", reason=f"Z3 gave up ({reason})")
             return self._refuted(claim, facts, dropped)
         finally:
+            solver.set("rlimit", self.rlimit)
             solver.pop()
 
     def _refuted(self, claim: Expr, facts: Sequence[Fact], dropped: Sequence[str]) -> Answer:
@@ -190,7 +203,7 @@ class Session:
         try:
             solver.add(*terms)
             # Not knowing whether a place is reached blocks nothing, so less work is spent on it than on a proof.
-            solver.set("rlimit", max(1, self.rlimit // 40))
+            solver.set("rlimit", max(1, self.rlimit // SMALL_PART))
             outcome = solver.check()
             if outcome == z3.unknown or (dropped and outcome == z3.sat):
                 return None
@@ -304,7 +317,7 @@ class Session:
         solver, encoder = self.solver(), self.encoder()
         model = solver.model()
         # Smaller is nicer, but not worth much work: each question gets a small part of a proof's limit.
-        solver.set("rlimit", max(1, self.rlimit // 40))
+        solver.set("rlimit", max(1, self.rlimit // SMALL_PART))
         known = [v for v in names if v in encoder.terms]
         for var in known:
             term = encoder.term(var)

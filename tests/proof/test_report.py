@@ -107,3 +107,25 @@ def test_proving_simple_kernels_loads_no_solver() -> None:
 
 def test_the_prover_never_raises_for_a_kernel_it_dislikes() -> None:
     assert prove(wrong, rlimit=1, use_cache=False).verdict in ("refuted", "unknown")
+
+
+def test_a_kernel_of_many_hard_questions_ends_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many queries without an answer, further ones get a small part of the effort; the reason says so."""
+    from ptxspec.proof import solver
+    from ptxspec.proof.facts import Context
+    from ptxspec.scalar.expr import INDEX, Const, Op, Var
+
+    monkeypatch.setattr(solver, "HARD_QUERIES", 3)
+    x, y, z = (Var(n, INDEX, "param") for n in "xyz")
+
+    def cube(v: Var) -> Op:
+        return Op("mul", (Op("mul", (v, v), INDEX), v), INDEX)
+
+    session = solver.Session(rlimit=400_000)
+    reasons = []
+    for k in range(6):  # sums of three cubes: nobody decides these by the way
+        total = Op("add", (Op("add", (cube(x), cube(y)), INDEX), cube(z)), INDEX)
+        answer = session.decide(Op("ne", (total, Const(33 + 1000 * k, INDEX)), "bool"), Context())
+        reasons.append(answer.reason)
+    assert all("Z3 gave up" in r for r in reasons)
+    assert ["allowed less" in r for r in reasons] == [False] * 3 + [True] * 3
