@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +12,7 @@ from ptxspec.cli.common import FINE, UNKNOWN, VIOLATED, Json, finish, line, put,
 
 if TYPE_CHECKING:
     from ptxspec.layout import Layout
+    from ptxspec.report.banks import Passes
 
 NAME = "layout"
 app = typer.Typer(no_args_is_help=True, help="Look at layouts.", rich_markup_mode=None)
@@ -27,6 +29,9 @@ def command(
     expressions: Annotated[list[str], typer.Argument(metavar="EXPR...", help="Such as 'S[(8, 4) : (4, 1)]' or "
                                                      "'TileLayout(S[(32, 4) : (1 @ laneid, 1)])'.")],
     json: Json = False, svg: Svg = None,
+    banks: Annotated[int | None, typer.Option("--banks", metavar="BYTES", min=1, max=16, help="Also the bank conflicts "
+                                              "of a warp along each axis, for elements of so many bytes in shared "
+                                              "memory.")] = None,
 ) -> None:
     """Print the map from index to memory and threads; in colour, one for each lane, on a terminal.
 
@@ -35,13 +40,17 @@ def command(
     """
     layouts = [(text, _read(text)) for text in expressions]
     for number, (text, layout) in enumerate(layouts, 1):
+        found = [] if banks is None else list(_along(layout, banks))
         if json:
-            put(line(_data(text, layout)))
+            put(line({**_data(text, layout), **({} if banks is None else {"banks": [
+                {"axis": axis, "passes": p.taken, "ideal": p.ideal} for axis, p in found]})}))
         else:
             from ptxspec.report.terminal import show
             if number > 1:
                 put("")
             show(layout, sys.stdout)
+            for axis, p in found:
+                put(f"banks, lanes along axis {axis}: {p.summary()}")
         if svg is not None:
             from ptxspec.report import layout_svg
             write_bytes(_numbered(svg, number, len(layouts)), layout_svg(layout).encode())
@@ -72,6 +81,13 @@ def diff(
     if svg is not None:
         write_bytes(svg, diff_svg(old, new).encode())
     finish(FINE if found.same else VIOLATED if found.moved else UNKNOWN)
+
+
+def _along(layout: Layout, size: int) -> Iterator[tuple[int, Passes]]:
+    """Axes of more than one element, and what a warp along them costs in shared memory."""
+    from ptxspec.report.banks import along
+    extents = layout.extents()
+    return ((axis, found) for axis, found in enumerate(along(layout, size)) if extents[axis].const > 1)
 
 
 def _read(text: str) -> Layout:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ptxspec.layout import Layout
 from ptxspec.report.accesses import Atom, Drawn
 
 BANKS = 32
@@ -41,8 +42,32 @@ class Passes:
 
 def passes(drawn: Drawn) -> Passes:
     """Count the passes of one warp's access."""
-    atoms = [a for a in drawn.atoms if a.active]
-    width = len(atoms[0].words) * drawn.word_bytes if atoms else BANK_BYTES
+    return counted([a for a in drawn.atoms if a.active], drawn.word_bytes)
+
+
+def along(layout: Layout, word_bytes: int) -> tuple[Passes, ...]:
+    """For each axis: the passes where neighbouring lanes take neighbouring elements along it, from the first one on.
+
+    A layout on hardware axes has no banks, and gives nothing. Later places can differ where a layout is swizzled by
+    more than the elements looked at: this is a first look, a kernel's page has the accesses themselves.
+    """
+    if layout.axes():
+        return ()
+    shape = [e.const for e in layout.extents()]
+    result = []
+    for axis, extent in enumerate(shape):
+        atoms = []
+        for lane in range(min(32, extent)):
+            index = [lane if k == axis else 0 for k in range(len(shape))]
+            byte = layout.apply(*index)["m"].const * word_bytes
+            atoms.append(Atom(lane, (lane, 0, 0), (byte,), True))
+        result.append(counted(atoms, word_bytes))
+    return tuple(result)
+
+
+def counted(atoms: Sequence[Atom], word_bytes: int) -> Passes:
+    """The passes of these atoms of one warp."""
+    width = len(atoms[0].words) * word_bytes if atoms else BANK_BYTES
     lanes = 32 if width <= 4 else 16 if width <= 8 else 8
     use: list[dict[int, tuple[int, ...]]] = []
     taken = ideal = 0
@@ -50,7 +75,7 @@ def passes(drawn: Drawn) -> Passes:
         phase = [a for a in atoms if first <= a.thread % 32 < first + lanes]
         if not phase:
             continue
-        words = _words(phase, drawn.word_bytes)
+        words = _words(phase, word_bytes)
         use.append(words)
         taken += max(len(w) for w in words.values())
         ideal += max(1, -(-sum(len(w) for w in words.values()) // BANKS))

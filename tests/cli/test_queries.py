@@ -265,3 +265,14 @@ def test_a_verdict_of_the_library_is_true_where_the_form_is_legal() -> None:
     assert ptxspec.database().check("ld.global.v4.b32")
     assert not ptxspec.database().check("ld.global.v9.b32")
     assert [bool(v) for v in ptxspec.database().check_many(["ld.b32", "ld.b33"])] == [True, False]
+
+
+def test_bank_conflicts_along_each_axis(cli: Cli) -> None:
+    """A column of plain rows lies in one bank; swizzled or padded it does not."""
+    for layout, passes in (("S[32, 32]", [32, 1]), ("ComposeLayout(0, 5, 5, TileLayout(S[32, 32]))", [1, 1]),
+                           ("S[(32, 32) : (33, 1)]", [1, 1]), ("S[(32, 32) : (34, 1)]", [2, 1])):
+        data = json.loads(cli("layout", "show", layout, "--banks", "4", "--json").out)
+        assert [b["passes"] for b in data["banks"]] == passes, layout
+    assert "axis 0: 32-way bank conflict: 32 passes" in cli("layout", "show", "S[32, 32]", "--banks", "4").out
+    assert "banks" not in cli("layout", "show", "S[(32, 4) : (1 @ laneid, 1)]", "--banks", "4").out
+    assert cli("layout", "show", "S[4]", "--banks", "0").status == 2
