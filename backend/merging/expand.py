@@ -11,6 +11,7 @@ from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import Const, Expr, Op, Var
 
 from ..emit.loops import SMALL_LOOP, constant_range
+from ..emit.statics import free
 
 #: Statements that one loop is written out to; longer ones take several iterations at a time.
 MOST_COPIES = 64
@@ -36,8 +37,7 @@ class Copies:
         """``body``, blocks inside included, with its short loops of element accesses written out."""
         out: list[Statement] = []
         for statement in body:
-            copies = written_out(statement) or by_strips(statement, self._widest) \
-                if isinstance(statement, For) else None
+            copies = self._copies(statement) if isinstance(statement, For) else None
             if copies is None:
                 out.append(each_block(statement, self.expand))
                 continue
@@ -47,6 +47,13 @@ class Copies:
             self._alive += copies
             out += copies
         return tuple(out)
+
+    def _copies(self, loop: For) -> list[Statement] | None:
+        """What ``loop`` is written out to; None where it stays."""
+        guarded = guard_outside(loop)
+        if guarded is not None:
+            return [each_block(guarded, self.expand)]
+        return written_out(loop) or by_strips(loop, self._widest)
 
     def stands_for(self, new: Statement, old: Statement) -> Statement:
         """``new`` takes part in a merged access in place of, or beside, ``old``."""
@@ -88,6 +95,16 @@ def each_block(statement: Statement, change: Callable[[Sequence[Statement]], Bod
 
 def _same(a: Body, b: Body) -> bool:
     return len(a) == len(b) and all(x is y for x, y in zip(a, b))
+
+
+def guard_outside(loop: For) -> If | None:
+    """``if`` around the loop where its whole body stands under one condition that the loop does not change."""
+    inside: Statement | None = loop.body[0] if len(loop.body) == 1 else None
+    if isinstance(inside, For):
+        inside = guard_outside(inside)
+    if not isinstance(inside, If) or inside.orelse or loop.var in free(inside.condition):
+        return None
+    return replace(inside, then=(replace(loop, body=inside.then),))
 
 
 def written_out(loop: For) -> list[Statement] | None:

@@ -348,6 +348,32 @@ def test_an_element_read_again_is_read_once() -> None:
     np.testing.assert_array_equal(b, want)
 
 
+def test_one_guard_for_all_iterations_does_not_part_them() -> None:
+    """A condition that the loop does not change is asked once, outside; one that it changes keeps them apart."""
+    @T.function
+    def inside(A: T.Tensor((N, 2, 4), "float32"), B: T.Tensor((N, 2, 4), "float32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=(N + 63) // 64, block=64))
+        i = T.cuda.block_idx("x") * 64 + T.cuda.thread_idx("x")
+        for k, j in T.grid(2, 4):
+            if i < N:
+                B[i, k, j] = A[i, k, j] * 2.0
+
+    @T.function
+    def changing(A: T.Tensor((64, 4), "float32"), B: T.Tensor((64, 4), "float32"), n: T.int32):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        i = T.cuda.thread_idx("x")
+        for j in T.unroll(4):
+            if j < n:
+                B[i, j] = A[i, j]
+    assert opcodes(inside.kernel()) == ["ld.global.v4.b32"] * 2 + ["st.global.v4.b32"] * 2
+    exe = ptxspec.compile(inside, "sim")
+    a, b = np.random.default_rng(0).random((70, 2, 4), np.float32), np.zeros((70, 2, 4), np.float32)
+    exe(a, b)
+    np.testing.assert_array_equal(b, a * np.float32(2))
+    before = changing.kernel()
+    assert merged(before).kernel is before
+
+
 def test_loop_with_an_assumption_stays() -> None:
     """Written out it would speak of constants, and be checked at launch, where only a thread was spoken of."""
     @T.function

@@ -108,7 +108,11 @@ class Writer:
             self.lines.append(f"{pad}for {name} in {spelled}({count}):")
             left = self.element(b).format(f"{step} * {name} + {to}")
             right = self.element(a).format(f"{name} + {start if start + count <= WIDTH else 0}")
-            self.lines.append(f"{pad}    {left} = {right}" + rng.choice(["", f" + {left}"]))
+            inside = ""
+            if rng.random() < 0.3:   # a guard that all iterations share, or one that parts them
+                self.lines.append(f"{pad}    if " + rng.choice([f"n > {rng.randrange(4)}:", f"{name} < n:"]))
+                inside = "    "
+            self.lines.append(f"{pad}    {inside}{left} = {right}" + rng.choice(["", f" + {left}"]))
 
 
 def loaded(text: str, folder: Path) -> ir.Kernel:
