@@ -107,7 +107,7 @@ class SharedTile(TensorView):
         from ptxspec.tiles.tile import RegisterTile
         insert(self._tracer, "before the shared tile is read, for threads that changed elements of it")
         inner = self.whole()
-        axis = inner.main_axis()
+        axis = len(inner.shape) - 1 if self.ir.steps else inner.main_axis()     # views combine with plain tiles
         plan = plan or Plan(inner.shape, axis, inner.natural(axis), self._tracer.threads)
         return RegisterTile(self._tracer, inner.shape, self.dtype, plan, move.load(self._tracer, inner, plan, "tile"))
 

@@ -59,8 +59,8 @@ class Emitted:
 class RegisterTile:
     """A tile spread over the registers of a CTA. ``t * 2 + u`` computes element by element on tiles of one layout."""
 
-    __slots__ = ("_block", "_cells", "_emitted", "_home", "_load", "_owned", "_seen", "_touched", "_tracer", "dtype",
-                 "plan", "shape")
+    __slots__ = ("_block", "_cells", "_emitted", "_home", "_load", "_owned", "_seen", "_touched", "_tracer", "_written",
+                 "dtype", "plan", "shape")
 
     ptxspec_intrinsic = True
 
@@ -78,6 +78,7 @@ class RegisterTile:
         self._home: SharedTile | None = None    # where the elements are, once one was assigned that is not the thread's
         self._block = tracer.blocks[-1]
         self._touched: list[list[ir.Statement]] = []    # the blocks whose code uses the registers
+        self._written: list[list[ir.Statement]] = []    # and those whose code assigns some of them
 
     @property
     def layout(self) -> TileLayout:
@@ -129,27 +130,26 @@ class RegisterTile:
         return found
 
     def __getitem__(self, key: object) -> TensorView | ElementRef:
-        own = self._own(key)
-        if own is not None and self._home is None:
-            return own
+        if self._home is None and not self._shown():
+            own = self._own(key)
+            if own is not None:
+                return own
         return self.seen_by_all()[key]
 
     def _own(self, key: object) -> ElementRef | None:
         """The thread's register for coordinates that :meth:`owned` gave."""
         own = self._owned.get(tuple(map(id, key if isinstance(key, tuple) else (key,))))
-        if own is None:
-            return None
-        if self._home is not None:
-            return ElementRef(self._home.ir, own[0], self._tracer.place())
-        return ElementRef(self.cells().ir, own[1:], self._tracer.place())
+        return None if own is None else ElementRef(self.cells().ir, own[1:], self._tracer.place())
 
     def ptxspec_assign(self, key: object, write: Callable[[object], None]) -> None:
         """``t[key] = x``. The thread's own elements stay in registers; for any other one the tile moves to shared
         memory and stays there, with the barriers that this takes (K242 where code before it uses the registers)."""
-        own = self._own(key)
-        if own is not None and self._home is None and not self._shown():
-            write(own)
-            return
+        if self._home is None and not self._shown():
+            own = self._own(key)
+            if own is not None:
+                self._written.append(self._tracer.blocks[-1])
+                write(own)
+                return
         if self._home is None:
             self._home = self._moved()
         self._home.ptxspec_assign(key, write)
@@ -162,8 +162,7 @@ class RegisterTile:
         """The tile in shared memory, written where it was made, so that it is complete on every way to here."""
         tracer = self._tracer
         tracer.settle()
-        depth = next((k for k, block in enumerate(tracer.blocks) if block is self._block), len(tracer.blocks) - 1)
-        inner = tracer.blocks[depth + 1:]
+        inner = self._inner()
         if any(block is touched for block in inner for touched in self._touched) or \
                 (self._shown() and self._seen is not None and any(block is self._seen[0] for block in inner)):
             refuse("K242", "an element is assigned in a loop or branch that uses the tile's registers before",
@@ -171,25 +170,41 @@ class RegisterTile:
                                         "for i, j in t.owned()")
         if self._shown() and self._seen is not None:
             return self._seen[1]
-        saved, guards = tracer.blocks, tracer.guards
-        tracer.blocks = saved[:depth + 1]
-        try:
-            return self._filled()
-        finally:
-            tracer.blocks, tracer.guards = saved, guards
+        return self._filled(len(inner))
 
-    def _filled(self) -> SharedTile:
-        cells = self.cells()
-        shared = SharedTile.alloc(self._tracer, self.shape, self.dtype)
-        move.store(self._tracer, shared.whole(), self.plan, cells)
-        return shared.filled()
+    def _inner(self) -> list[list[ir.Statement]]:
+        """The open blocks inside the one that the tile was made in."""
+        blocks = self._tracer.blocks
+        return blocks[next((k for k, block in enumerate(blocks) if block is self._block), len(blocks) - 1) + 1:]
+
+    def _filled(self, out: int) -> SharedTile:
+        """The tile in shared memory, filled ``out`` blocks further out than here: before the loop or branch there."""
+        tracer = self._tracer
+        tracer.settle()
+        saved = tracer.blocks
+        tracer.blocks = saved[:len(saved) - out]
+        try:
+            cells = self.cells()
+            shared = SharedTile.alloc(tracer, self.shape, self.dtype)
+            move.store(tracer, shared.whole(), self.plan, cells)
+            return shared.filled()
+        finally:
+            tracer.blocks = saved
 
     def seen_by_all(self) -> SharedTile:
-        """The tile in shared memory, put there when first needed; a barrier follows, so all threads must come here."""
+        """The tile in shared memory, put there when first needed, with a barrier behind.
+
+        That happens where the tile was made, or last changed: as far out of loops and branches around this place as
+        that allows, for all threads must come there.
+        """
         if self._home is not None:
             return self._home
         if not self._shown():
-            self._seen = self._tracer.blocks[-1], self._filled()
+            inner = self._inner()
+            changed = [k for k, block in enumerate(inner, 1) if any(block is written for written in self._written)]
+            out = len(inner) - max(changed, default=0)
+            block = self._tracer.blocks[len(self._tracer.blocks) - 1 - out]
+            self._seen = block, self._filled(out)
         assert self._seen is not None
         return self._seen[1]
 
