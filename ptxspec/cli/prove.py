@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def command(
     places: Annotated[list[str], typer.Argument(metavar="FILE.py[:KERNEL]...")],
-    sm: Annotated[str, typer.Option("--sm", metavar="SM", help="Target, such as sm_90.")] = "sm_90",
+    sm: Annotated[str, typer.Option("--sm", metavar="SM", help="Target, cuda for the GPU present.")] = "sm_90",
     json: Json = False,
     html: Annotated[str | None, typer.Option("--html", metavar="OUT", help="Also write a page, or, "
                                                     "where OUT is a folder or ends in /, one page per kernel.")] = None,
@@ -26,13 +26,14 @@ def command(
 
     --replay runs each counterexample in the simulator and puts the fault beside it; the status is 3 where they differ.
     """
+    from ptxspec.backend.executable import resolve_target
     from ptxspec.backend.merging import merged
     from ptxspec.cli import report as render
     from ptxspec.cli.kernels import kernels
     from ptxspec.diagnostics import KernelError
     from ptxspec.forms.target import machine
     from ptxspec.proof import prove
-    sm = machine(sm).name
+    sm = machine(resolve_target(sm)).name
     worst = FINE
     reports = []
     replays: list[list[Replay]] = []

@@ -154,6 +154,7 @@ def test_several_files_and_one_that_cannot_be_read(cli: Cli, kernels: str, tmp_p
 def test_targets_are_known_ones(cli: Cli, kernels: str) -> None:
     assert "error[U101]" in cli("prove", kernels, "--sm", "sm_1000").err
     assert json.loads(cli("prove", f"{COPY}:cta_copy", "--sm", "100", "--json").out)["sm"] == "sm_100"
+    assert cli("prove", f"{COPY}:cta_copy", "--sm", "cuda").status == 0
 
 
 def test_emit_as_json(cli: Cli, kernels: str, broken: str) -> None:
