@@ -97,9 +97,8 @@ def group_type(group: Vector) -> Element:
         if not element.literal:
             if not first.literal and element.bits != first.bits:
                 raise GroupError("width", index)
-            last_bits = element.bits
-        elif previous.literal:
-            last_bits = element.bits
+        if element.bits != first.bits:
+            last_bits = element.bits  # behind a floating-point constant the last other width counts
         previous = element
     literals = any(e.literal for _, e in elements)
     if literals and any(e.component for _, e in elements):

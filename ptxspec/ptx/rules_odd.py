@@ -82,9 +82,9 @@ def judge_braces(use: OperandUse, group: Vector, index: int) -> list[Problem]:
     except GroupError as error:
         rule, which = error.args
         return [Problem("L203", f"{GROUP_MESSAGES[rule]}, here '{group.elements[which]}'", index)]
-    # A constant in front takes the width of the registers behind it.
+    # An integer in front takes the width of the registers behind it.
     widths = [found.bits for e in group.elements if (found := element_of(e)) is not None and not found.literal]
-    bits = widths[0] if widths and made.literal else made.bits
+    bits = widths[0] if widths and made.literal == "int" else made.bits
     if made.kind != "b" or bits != TYPE_BITS[use.type] or not widths:
         return [Problem("L201", f"the elements of '{group}' do not fit '.{use.type}'", index)]
     return [Problem("L248", f"'{group}' in braces is not in the manual", index, False)]

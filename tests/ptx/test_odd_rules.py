@@ -81,6 +81,15 @@ CASES = [
     ("atom.and.b64 %rd0, [%rd0], %rd1, %rd2;", NEW, "sm_90", "error L200"),
     ("atom.add.u32 %r0, [%rd0], %r1, %r2;", NEW, "sm_90", "error L200"),
     ("red.and.b32 [%rd0], %r1, %r2;", NEW, "sm_90", "error L200"),
+    # a brace group behind a floating-point constant has the last width that is not the constant's
+    ("st.v4.b32 [%rd3], {0f3F800000, %r3, -1.0, %f2};", NEW, "sm_90", "error L205"),
+    ("st.v4.b32 [%rd3], {0f3F800000, %r3, %r2, 1};", NEW, "sm_90", "error L205"),
+    ("st.v4.b32 [%rd3], {0f3F800000, %r3, 0f3F800000, %f2};", NEW, "sm_90", ""),
+    ("st.v4.b32 [%rd3], {-1.0, %r3, -1.0, -1.0};", OLD, "sm_80", ""),
+    ("st.v4.b32 [%rd3], {-1.0, %r3, 0f3F800000, %f2};", OLD, "sm_80", ""),
+    ("st.v4.b16 [%rd3], {0f3F800000, %h3, -1.0, %h2};", OLD, "sm_80", ""),
+    ("st.v4.b16 [%rd3], {0f3F800000, %h3, %h2, -1.0};", OLD, "sm_80", "error L205"),
+    ("st.v2.b64 [%rd3], {0f3F800000, -1.0};", OLD, "sm_80", ""),
     # createpolicy
     ("createpolicy.cvt.L2.b64 0, %rd1;", "12.0", "sm_90", "error L206"),
     ("createpolicy.cvt.L2.b64 0, %rd1;", "12.4", "sm_89", "error L206"),
