@@ -6,50 +6,18 @@ of two. Divisions, comparisons, minima and bit operations need exact operands an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
-from math import gcd
-
 from ptxspec.ptx.operand import Register
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, is_signed, show
+from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, is_signed
 
 from .context import Context, integer
 from .division import divide
-from .machine import machine_bounds
 from .scalars import Scalars
 from .scopes import Value
+from .sums import S32, U32, as_signed, fits, form, grouped, in_order
 from .types import VALUE_CLASS
 
-S32 = (-(1 << 31), (1 << 31) - 1)
-U32 = (0, (1 << 32) - 1)
 _COMMUTES = ("min", "max", "and", "or", "xor")
-
-
-def fits(expr: Expr, limits: tuple[int, int]) -> bool:
-    """True when the exact value of ``expr`` provably lies within ``limits`` (inclusive)."""
-    lo, hi = ix.bounds(_bounded(expr) if isinstance(expr, Poly) else expr)
-    return lo is not None and hi is not None and limits[0] <= lo and hi <= limits[1]
-
-
-def _bounded(poly: Poly) -> Poly:
-    """``poly`` with stand-ins for its typed sums, which are known to lie where machine arithmetic puts them."""
-    if not any(isinstance(a, Op) and a.dtype != INDEX for m, _ in poly.terms for a in m):
-        return poly
-    return Poly(poly.const, tuple((tuple(_stand_in(a) if isinstance(a, Op) and a.dtype != INDEX else a for a in m), c)
-                                  for m, c in poly.terms))
-
-
-@lru_cache(maxsize=1 << 12)
-def _stand_in(typed: Op) -> Expr:
-    return Var("typed", INDEX, "bound", *machine_bounds(typed))
-
-
-def form(expr: Expr) -> tuple[int, bool]:
-    """(bits, signed) of the narrowest register form that holds ``expr`` exactly."""
-    if fits(expr, S32):
-        return 32, True
-    return (32, False) if fits(expr, U32) else (64, True)
 
 
 class Indices:
@@ -118,17 +86,17 @@ class Indices:
             elif coefficient == -1:
                 context.instr("sub.s32", (result, total, value))
             else:
-                context.instr("mad.lo.s32", (result, value, integer(_signed(coefficient, 32)), total))
+                context.instr("mad.lo.s32", (result, value, integer(as_signed(coefficient, 32)), total))
             total = result
         if poly.const:
             assert total is not None
-            context.instr("add.s32", (target, total, integer(_signed(poly.const, 32))))
+            context.instr("add.s32", (target, total, integer(as_signed(poly.const, 32))))
 
     def plus32(self, base: Register, poly: Poly, target: Register) -> None:
         """``base + poly`` modulo 2**32."""
         if len(poly.terms) == 1 and poly.const == 0 and poly.terms[0][1] not in (1, -1):
             (monomial, coefficient), = poly.terms
-            factor = integer(_signed(coefficient, 32))
+            factor = integer(as_signed(coefficient, 32))
             self.context.instr("mad.lo.s32", (target, self._low_product(monomial), factor, base))
         else:
             self.context.instr("add.s32", (target, base, self.low(poly)))
@@ -147,7 +115,7 @@ class Indices:
         elif coefficient == -1:
             self.context.instr("neg.s32", (result, value))
         else:
-            self.context.instr("mul.lo.s32", (result, value, integer(_signed(coefficient, 32))))
+            self.context.instr("mul.lo.s32", (result, value, integer(as_signed(coefficient, 32))))
 
     def _low_product(self, monomial: Monomial) -> Register:
         value: Register | None = None
@@ -168,7 +136,7 @@ class Indices:
     def sum64(self, poly: Poly, base: Value | None, target: Register) -> None:
         """``base + poly`` exactly in 64 bits: 32-bit parts enter through one widening multiply-add each."""
         context = self.context
-        parts = _grouped(poly)
+        parts = grouped(poly)
         total = base
         for position, (part, factor) in enumerate(parts):
             last = position == len(parts) - 1 and poly.const == 0
@@ -206,9 +174,9 @@ class Indices:
         if factor == 1:
             self._plus(total, value64, result)
         elif total is None:
-            context.instr("mul.lo.s64", (result, value64, integer(_signed(factor, 64))))
+            context.instr("mul.lo.s64", (result, value64, integer(as_signed(factor, 64))))
         else:
-            context.instr("mad.lo.s64", (result, value64, integer(_signed(factor, 64)), total))
+            context.instr("mad.lo.s64", (result, value64, integer(as_signed(factor, 64)), total))
 
     def _plus(self, total: Value | None, value: Value, result: Register) -> None:
         if total is None:
@@ -333,70 +301,8 @@ class Indices:
         self.context.instr(f"setp.{name}.{kind}", (target, self.register(left, bits), self.exact(right, bits)))
 
 
-def in_order(poly: Poly) -> Sequence[tuple[Monomial, int]]:
-    """The terms in an order that is the same in every process, whatever was traced before: operations by their text."""
-    if sum(not isinstance(m[0], Var) for m, _ in poly.terms) < 2:
-        return poly.terms
-    return sorted(poly.terms, key=lambda term: tuple((0, a.uid, "") if isinstance(a, Var) else (1, 0, _text(a))
-                                                     for a in term[0]))
-
-
-@lru_cache(maxsize=1 << 12)
-def _text(expr: Expr) -> str:
-    return show(expr)
-
-
-def _signed(value: int, bits: int) -> int:
-    """``value`` modulo 2**bits as a signed literal."""
-    half = 1 << bits - 1
-    return (value + half) % (1 << bits) - half
-
-
 def _level_of(monomial: Monomial) -> Expr:
     return Poly(0, ((monomial, 1),))
-
-
-def _grouped(poly: Poly) -> list[tuple[Poly, int]]:
-    """The terms of ``poly`` as (part, factor) with sum of part*factor, parts joined while they fit 32 bits.
-
-    One part is then one 32-bit sum and one widening multiply-add; a term that needs 64 bits stands alone.
-    """
-    parts: list[tuple[Poly, int]] = []
-    joined: Poly | None = None
-    for monomial, coefficient in sorted(in_order(poly), key=lambda term: -abs(term[1])):   # multiples side by side
-        term = Poly(0, ((monomial, coefficient),))
-        single = Poly(0, ((monomial, 1),))
-        if len(monomial) > 1 and not fits(single, S32):
-            parts.append((single, coefficient))
-            continue
-        if not (fits(single, S32) or fits(single, U32)):
-            parts.append((single, coefficient))
-            continue
-        if joined is not None:
-            together = ix.add(joined, term)
-            factor = _common(together)
-            if fits(_over(together, factor), S32):
-                joined = together
-                continue
-            parts.append((_over(joined, _common(joined)), _common(joined)))
-        joined = term
-    if joined is not None:
-        factor = _common(joined)
-        parts.append((_over(joined, factor), factor))
-    return parts
-
-
-def _common(poly: Poly) -> int:
-    factor = 0
-    for _, coefficient in poly.terms:
-        factor = gcd(factor, coefficient)
-    if len(poly.terms) == 1 and poly.terms[0][1] < 0:
-        factor = -factor
-    return factor
-
-
-def _over(poly: Poly, factor: int) -> Poly:
-    return Poly(0, tuple((monomial, coefficient // factor) for monomial, coefficient in poly.terms))
 
 
 __all__ = ["S32", "U32", "Indices", "fits", "form"]
