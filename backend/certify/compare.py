@@ -56,8 +56,8 @@ class Tally:
     accepted: int = 0
     crashed: int = 0
     legal: int = 0
-    unpredicted: int = 0
     disagreements: list[Disagreement] = field(default_factory=list)
+    unpredicted: int = 0
 
     def to_json(self) -> dict[str, object]:
         """Plain values."""
