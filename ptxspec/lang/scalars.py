@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TypeVar
 
 from ptxspec.lang import ir
 from ptxspec.lang.cuda import LaunchConfig
@@ -14,6 +17,9 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Const, Expr, Var, int_range, is_integer, show
 
 Number = Expr | Value | int | float
+Item = TypeVar("Item")
+#: Up to so many values are joined from left to right, as they would be written.
+FEW = 8
 
 
 def plain(value: object, what: str) -> Expr | int | float | bool:
@@ -31,13 +37,20 @@ def fold_pairs(name: str, values: tuple[object, ...]) -> Expr | int | float:
     items = [plain(v, f"T.{name}") for v in values]
     if len(items) < 1:
         refuse("K207", f"T.{name} needs at least one value", where())
-    result = items[0]
-    for item in items[1:]:
-        if isinstance(result, Expr) or isinstance(item, Expr):
-            result = typed.binary(name, result, item, where())
-        else:
-            result = builtins.min(result, item) if name == "min" else builtins.max(result, item)
-    return result
+
+    def joined(a: Expr | int | float, b: Expr | int | float) -> Expr | int | float:
+        if isinstance(a, Expr) or isinstance(b, Expr):
+            return typed.binary(name, a, b, where())
+        return builtins.min(a, b) if name == "min" else builtins.max(a, b)
+    return balanced(items, joined, items[0])
+
+
+def balanced(values: Sequence[Item], join: Callable[[Item, Item], Item], empty: Item) -> Item:
+    """All values joined in order; many of them as a tree that is no deeper than it must be."""
+    if len(values) <= FEW:
+        return reduce(join, values) if values else empty
+    middle = len(values) // 2
+    return join(balanced(values[:middle], join, empty), balanced(values[middle:], join, empty))
 
 
 @intrinsic

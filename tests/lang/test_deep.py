@@ -29,6 +29,32 @@ def test_the_sum_of_many_elements() -> None:
     assert (sys.getrecursionlimit(), threading.stack_size()) == before
 
 
+def test_chains_of_floats_are_kept_in_registers_and_rounded_in_order() -> None:
+    """Neither the order of a sum nor its roundings change; what is cut off is proved like any other register."""
+    @T.function
+    def kernel(A: T.Tensor((64,), "float32"), B: T.Tensor((4,), "float32"), C: T.Tensor((256,), "int32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(block=1))
+        total, least, place = 0.0, A[0], T.int32(0)
+        for k in list(range(200)):
+            total = total + A[k % 64] * 0.5
+            least = T.min(least, A[k % 64])
+            place = place + 1
+        B[0], B[1] = total, least
+        B[2] = sum([A[k % 64] for k in range(200)])
+        B[3] = T.max(*[A[k] for k in range(64)])
+        C[place] = 1
+
+    a = np.random.default_rng(6).random(64, dtype=np.float32)
+    b, c = np.zeros(4, np.float32), np.zeros(256, np.int32)
+    ptxspec.compile(kernel, target="sm_90")(a, b, c)
+    total = plain = np.float32(0)
+    for k in range(200):
+        total = np.float32(total + a[k % 64] * np.float32(0.5))
+        plain = np.float32(plain + a[k % 64])
+    assert b.tolist() == [total, a.min(), plain, a.max()]
+    assert np.flatnonzero(c).tolist() == [200]
+
+
 def depth(n: int) -> int:
     return 0 if n == 0 else 1 + depth(n - 1)
 

@@ -18,7 +18,10 @@ from ptxspec.layout import TileLayout
 from ptxspec.layout.value import Value
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import BOOL, Expr, Poly, Var, int_range, is_integer, show
+from ptxspec.scalar.expr import BOOL, Expr, Op, Poly, Var, int_range, is_integer, show
+
+#: Operations inside each other, such as the terms of a sum, that are kept as one expression.
+DEEP = 64
 
 
 def is_kernel(value: object) -> bool:
@@ -51,6 +54,7 @@ class ReaderBase:
         self.frames: list[Frame] = []
         self.node: ast.AST | None = None
         self.tracer: Tracer
+        self.depths: dict[Expr, int] = {}   # how deeply expressions are nested
 
     @property
     def frame(self) -> Frame:
@@ -148,6 +152,21 @@ class ReaderBase:
         shape = (ix.ONE,)
         buffer = ir.Buffer(self.tracer.fresh("chosen"), dtype, shape, TileLayout.row_major(shape), "local", 16, span)
         return whole(self.tracer.add_buffer(buffer), span)
+
+    def shallow(self, value: object, node: ast.AST) -> object:
+        """``value``; one that is nested very deeply is kept in a register, and is that register from here on."""
+        if not isinstance(value, Op):
+            return value
+        depth = 1 + max((self.depths.get(c, 0) for c in value.args), default=0)
+        if depth <= DEEP or self.tracer.launch is None:
+            self.depths[value] = depth
+            return value
+        span, at = self.span(node), (ix.ZERO,)
+        held = "int32" if value.dtype == BOOL else value.dtype
+        cell = self.hidden_cell(held, node)
+        self.tracer.emit(ir.Store(cell.ir, at, typed.cast(value, held, span), span))
+        result = self.load(ElementRef(cell.ir, at, span), node)
+        return typed.compare("ne", result, 0, span) if value.dtype == BOOL else result
 
     def convert(self, value: object, dtype: str, node: ast.AST, what: str) -> Expr:
         """``value`` in the element type ``dtype``: numbers that fit, and values of the same kind that widen (K156)."""

@@ -21,7 +21,7 @@ from ptxspec.lang.tensor import ElementRef, SubAccess, TensorView
 from ptxspec.lang.tile import Ptx
 from ptxspec.layout import Layout, Spec
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import BOOL, Expr
+from ptxspec.scalar.expr import BOOL, Expr, is_integer
 
 #: Calls of user functions inside each other.
 DEPTH = 64
@@ -80,7 +80,7 @@ class Calls(Expressions):
         self.tracer.argument_spans = tuple(spans)
         said = node.args and function is scalars.assume
         self.tracer.argument_text = self.frame.source.text(node.args[0]) if said else ""
-        return self.call(function, args, kwargs, node)
+        return self.shallow(self.call(function, args, kwargs, node), node)
 
     def call(self, function: object, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:
         """The result of ``function(*args, **kwargs)``."""
@@ -224,9 +224,13 @@ class Calls(Expressions):
 
     def b_sum(self, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:
         """sum of a Python sequence of kernel values."""
-        total: object = args[1] if len(args) > 1 else kwargs.get("start", 0)
-        for value in self.iterated(args[0], node):
-            total = value if isinstance(total, int) and total == 0 else self.binary(ast.Add(), total, value, node)
+        start: object = args[1] if len(args) > 1 else kwargs.get("start", 0)
+        values = [*([] if isinstance(start, int) and start == 0 else [start]), *self.iterated(args[0], node)]
+        if all(isinstance(v, Expr) and is_integer(v.dtype) for v in values):
+            return scalars.balanced(values, lambda a, b: self.binary(ast.Add(), a, b, node), 0)
+        total: object = 0
+        for k, value in enumerate(values):
+            total = self.binary(ast.Add(), total, value, node) if k else value
         return total
 
     def b_number(self, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:
@@ -247,13 +251,12 @@ class Calls(Expressions):
         return self._quantified("land", True, args, node)
 
     def _quantified(self, name: str, start: bool, args: list[object], node: ast.AST) -> object:
-        total: Expr | bool = start
-        for value in self.iterated(args[0], node):
-            condition = self.truth(value, node)
-            if isinstance(total, bool) and isinstance(condition, bool):
-                total = (total or condition) if name == "lor" else (total and condition)
-            else:
-                total = typed.logical(name, total, condition, self.span(node))
+        def joined(a: Expr | bool, b: Expr | bool) -> Expr | bool:
+            if isinstance(a, bool) and isinstance(b, bool):
+                return (a or b) if name == "lor" else (a and b)
+            return typed.logical(name, a, b, self.span(node))
+
+        total = scalars.balanced([self.truth(value, node) for value in self.iterated(args[0], node)], joined, start)
         return total if isinstance(total, bool) or total.dtype == BOOL else bool(total)
 
 

@@ -153,7 +153,7 @@ class Expressions(ReaderBase):
                             help="multiply" if isinstance(op, ast.Pow) else "loop over the elements")
             symbol = f"`{_symbol(op)}`"
             a, b = self.scalar(left, node, symbol), self.scalar(right, node, symbol)
-            return self.python(lambda: typed.binary(name, a, b, self.span(node)), node, symbol)
+            return self.shallow(self.python(lambda: typed.binary(name, a, b, self.span(node)), node, symbol), node)
         for side in (left, right):
             if not_called(side):
                 self.scalar(side, node, f"`{_symbol(op)}`")
@@ -172,7 +172,8 @@ class Expressions(ReaderBase):
             if isinstance(node.op, ast.UAdd):
                 return item
             name = "neg" if isinstance(node.op, ast.USub) else "not"
-            return self.python(lambda: typed.unary(name, item, self.span(node)), node, "this operator")
+            return self.shallow(self.python(lambda: typed.unary(name, item, self.span(node)), node, "this operator"),
+                                node)
         unary: dict[type[ast.unaryop], Callable[[Any], object]] = {ast.USub: operator.neg, ast.UAdd: operator.pos,
                                                                    ast.Invert: operator.invert}
         plain = unary[type(node.op)]
