@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NoReturn
 
 from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse, said
@@ -38,6 +39,9 @@ class ComputedTile:
 
     def __repr__(self) -> str:
         return f"computed tile of {self.dtype} {list(self.shape)}"
+
+    def __iter__(self) -> NoReturn:
+        refuse("K216", "a tile cannot be iterated over", self._tracer.place(), help="loop over its places: t[i]")
 
     def __getitem__(self, key: object) -> Expr:
         at = key[0] if isinstance(key, tuple) and len(key) == 1 else key

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import NoReturn
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
@@ -161,6 +162,9 @@ class TapedTile:
 
     def __repr__(self) -> str:
         return f"gradient of a tile of {self.dtype} {list(self.shape)}"
+
+    def __iter__(self) -> NoReturn:
+        refuse("K216", "a tile cannot be iterated over", self.tracer.place())
 
     def __getitem__(self, key: object) -> object:
         refuse("K240", "an element of a tile is read by itself: the adjoint keeps no values of tiles",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NoReturn
 
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
@@ -128,6 +129,10 @@ class RegisterTile:
                 self._owned[tuple(map(id, at))] = at, typed.literal(repeat, "int32"), typed.literal(word, "int32")
                 found.append(at)
         return found
+
+    def __iter__(self) -> NoReturn:
+        refuse("K216", "a tile cannot be iterated over", self._tracer.place(),
+               help="visit the thread's own elements: `for i, j in t.owned():`")
 
     def __getitem__(self, key: object) -> TensorView | ElementRef:
         if self._home is None and not self._shown():

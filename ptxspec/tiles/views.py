@@ -73,7 +73,9 @@ def tile_squeeze(t: RegisterTile | SharedTile, axis: int | tuple[int, ...] | Non
     tracer = current("T.tile_squeeze")
     shape = shape_of(t, "tile_squeeze", tracer)
     given = [k for k, n in enumerate(shape) if n == 1] if axis is None \
-        else [axis] if isinstance(axis, int) else list(axis)
+        else list(axis) if isinstance(axis, (tuple, list)) else [axis]
+    if any(isinstance(k, bool) or not isinstance(k, int) for k in given):
+        refuse("K236", f"an axis is an integer, known while the kernel is read; not {said(axis)}", tracer.place())
     dropped = {k + len(shape) if k < 0 else k for k in given}
     if any(not 0 <= k < len(shape) or shape[k] != 1 for k in dropped):
         refuse("K236", f"axis {said(axis)} of a tile of {list(shape)} has not extent 1", tracer.place())

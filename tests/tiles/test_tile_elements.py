@@ -205,7 +205,8 @@ def test_zeros_ones_and_computed_tiles_combine() -> None:
 @pytest.mark.parametrize(("code", "function", "arguments"), [
     ("K231", T.tile_reshape, ("t", (3, 5))), ("K231", T.tile_broadcast, ("t", (8, 9))),
     ("K236", T.tile_squeeze, ("t", 0)), ("K231", T.tile_view, ("t", (0, 0, 0))), ("K230", T.tile_transpose, (3,)),
-    ("K230", T.tile_squeeze, (3,)), ("K232", T.tile_zeros, (4, "float32", "texture")), ("K231", T.tile_arange, (4.5,)),
+    ("K230", T.tile_squeeze, (3,)), ("K236", T.tile_squeeze, ("t", "t")), ("K216", list, ("t",)),
+    ("K232", T.tile_zeros, (4, "float32", "texture")), ("K231", T.tile_arange, (4.5,)),
     ("K231", T.tile_full, ((4, 0), 1.0)), ("K231", T.tile_full, (4, "one"))])
 def test_what_makes_no_tile_is_refused(code, function, arguments) -> None:
     @T.function
