@@ -128,3 +128,19 @@ def _whole(base: Poly, digits: set[Digits]) -> bool:
             if end > reach and end % reach == 0:
                 reach, grows = end, True
     return low is not None and high is not None and high - low < reach
+
+
+def runs(mask: int) -> list[tuple[int, int]]:
+    """The runs of ones of a mask that is not negative, as (lowest bit, length)."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    while mask >> at:
+        if mask >> at & 1:
+            width = 0
+            while mask >> at + width & 1:
+                width += 1
+            found.append((at, width))
+            at += width
+        else:
+            at += 1
+    return found

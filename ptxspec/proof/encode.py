@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import z3
 
+from ptxspec.proof.determine import runs
 from ptxspec.proof.interval import interval
 from ptxspec.scalar.expr import BITS, BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer
 from ptxspec.scalar.interval import operation
@@ -315,19 +316,3 @@ def mask(name: str, x: z3.ArithRef, c: int) -> z3.ArithRef:
 def _field(x: z3.ArithRef, at: int, width: int) -> z3.ArithRef:
     shifted = x / z3.IntVal(1 << at) if at else x
     return shifted % z3.IntVal(1 << width)
-
-
-def runs(c: int) -> list[tuple[int, int]]:
-    """The runs of ones of ``c`` as (lowest bit, length)."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    while c >> at:
-        if c >> at & 1:
-            width = 0
-            while c >> at + width & 1:
-                width += 1
-            found.append((at, width))
-            at += width
-        else:
-            at += 1
-    return found

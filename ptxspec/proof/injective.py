@@ -13,12 +13,12 @@ from math import gcd
 
 from ptxspec.proof import rowwise, swizzle
 from ptxspec.proof.congruence import residue
-from ptxspec.proof.determine import Fixed
+from ptxspec.proof.determine import Fixed, runs
 from ptxspec.proof.tree import Access, Threads
 from ptxspec.proof.twin import Twin
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import substitute
-from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, variables
+from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, variables, walk
 
 Shared = frozenset[tuple[Monomial, int]]
 Values = Mapping[Expr, Expr | int]
@@ -73,6 +73,21 @@ def differ(left: Poly, right: Poly) -> bool:
     return rest.rest % modulus != 0 if modulus else rest.rest != 0
 
 
+def fields(number: Poly) -> Poly:
+    """``number`` with masks by constants written as quotients and remainders: ``x & 12`` is ``4 * (x // 4 % 4)``."""
+    found: dict[Expr, Expr | int] = {}
+    for node in walk(number):
+        if isinstance(node, Op) and node.name == "and" and node.dtype == INDEX:
+            value, mask = (ix.index(a) for a in node.args)
+            if mask.is_const and mask.const > 0:
+                value = ix.index(substitute(value, found))
+                found[node] = ix.total(
+                    ix.scale(ix.floormod(ix.floordiv(value, 1 << at), 1 << width), 1 << at)
+                    for at, width in runs(mask.const)
+                )
+    return ix.index(substitute(number, found)) if found else number
+
+
 def _common(rows: list[tuple[Poly, ...]]) -> list[Poly]:
     """The digits that are written the same way in all accesses."""
     return [r[0] for r in rows if all(d == r[0] for d in r)]
@@ -85,6 +100,7 @@ def _digit_rows(
     apart. None if they have none."""
     common: Shared | None = None
     numbers: list[dict[int, Poly]] = []
+    numbers_of = [fields(n) for n in numbers_of]
     for number in numbers_of:
         split = digits_of(number, twin)
         if split is None or (common is not None and split[0] != common):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxspec.lang import ir
-from ptxspec.proof import formula, swizzle
+from ptxspec.proof import formula, rowwise, swizzle
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.injective import Values, doubtful_parts, never_meet, separates
@@ -168,13 +168,18 @@ def _pair(
         name = "one cluster" if cluster else "two clusters"
         more.append(Fact(name, "", same if cluster else formula.negate(same), None, "thread"))
     context = twin.context(one.context, two.context, *more)
-    here, there = swizzle.starts((one, two))
-    claim = apart(here, one.size, ix.index(twin.rename(there)), two.size)
+    left, right = rowwise.ranges(one), rowwise.ranges(two)
+    if left is not None and right is not None:  # no product with a runtime extent is left
+        axes = zip(left, right, strict=True)
+        claim = formula.disj([apart(a, n, ix.index(twin.rename(b)), m) for (a, n), (b, m) in axes])
+    else:
+        here, there = swizzle.starts((one, two))
+        claim = apart(here, one.size, ix.index(twin.rename(there)), two.size)
     return [(Clash(one, two, twin, first, second, pair, not one_block, cluster), context, claim)]
 
 
 def apart(first: Poly, size: int, second: Poly, other: int) -> Expr:
-    """``size`` bytes from ``first`` on and ``other`` bytes from ``second`` on have none in common."""
+    """``size`` places from ``first`` on and ``other`` places from ``second`` on have none in common."""
     return formula.disj([formula.le(ix.add(first, size), second), formula.le(ix.add(second, other), first)])
 
 

@@ -67,6 +67,15 @@ def indices(view: ir.View, at: Sequence[Poly]) -> tuple[Poly, ...] | None:
     return tuple(found)
 
 
+def ranges(access: Access) -> list[tuple[Poly, int]] | None:
+    """For each axis the access's first index and how many elements it covers there; None where not known."""
+    found = places(access)
+    if found is None:
+        return None
+    at, width = found
+    return [(index, width if k == len(at) - 1 else 1) for k, index in enumerate(at)]
+
+
 def axes(accesses: Sequence[Access], twin: Twin) -> list[tuple[list[Poly], int]] | None:
     """For each axis the index of every access, and the elements that one covers there; None where not known."""
     located = [places(a) for a in accesses]

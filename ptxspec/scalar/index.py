@@ -324,6 +324,9 @@ def _atom_divisor(part: Expr) -> int:
             return gcd(divisor(part.args[0]), divisor(part.args[1])) or 1
         if part.name == "select":
             return gcd(divisor(part.args[1]), divisor(part.args[2])) or 1
+        if part.name == "and":   # the lowest bits that a mask leaves
+            found = max(divisor(a) & -divisor(a) for a in part.args)
+            return found or 1
     if isinstance(part, Var) and part.step_of is not None:
         start, step = part.step_of
         return gcd(divisor(start), divisor(step)) or 1
