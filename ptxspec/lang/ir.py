@@ -263,8 +263,8 @@ class Kernel:
     span: Span
     file: str = ""
     notes: tuple[str, ...] = field(default=())
-    #: (array, remedy) for refusals of what the kernel claims of tiles of that array.
-    advice: tuple[tuple[str, str], ...] = field(default=())
+    #: (code, array or place, remedy) for refusals with that code of accesses to tiles of that array, or at that place.
+    advice: tuple[tuple[str, str, str], ...] = field(default=())
 
 
 def buffers_of(params: Sequence[Buffer | Var]) -> tuple[Buffer, ...]:

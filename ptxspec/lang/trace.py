@@ -48,7 +48,7 @@ class Tracer:
         self._names: set[str] = set()
         self._pending: list[Pending] = []
         self.notes: list[str] = []   # what a reader of the report wants to know of choices made here
-        self.advice: list[tuple[str, str]] = []   # array and remedy, for refusals of what is claimed of its tiles
+        self.advice: list[tuple[str, str, str]] = []   # code, array or place, remedy: for refusals there
         self.finishers: list[Callable[[ir.Kernel], ir.Kernel]] = []   # last changes to the finished kernel
 
     # --- work that waits for the next statement

@@ -155,7 +155,7 @@ def advise(region: Region, bounds_check: bool, aligned: bool) -> None:
     if not bounds_check or aligned:
         said = claims.inside(region, "aligned=True" if aligned else "bounds_check=False")
         if said is not None:
-            region.tracer.advice.append((region.array.ir.buffer.name, said))
+            region.tracer.advice.append(("P103", region.array.ir.buffer.name, said))
 
 
 def array_of(a: object, what: str, tracer: Tracer) -> TensorView:

@@ -120,11 +120,12 @@ def tile_store_indexed(a: TensorView, indices: Indices, t: RegisterTile | Tensor
         return
     region, plan, cells = _scatter(tracer, a, indices, t, offset, axis, "tile_store_indexed")
     if isinstance(region.indices, TensorView):
-        tracer.notes.append(
-            f"{tracer.place()}: `{region.array.ir.buffer.name}` is written at indices from memory, which may be equal; "
-            f"a race is ruled out only if no two of the {plan.shape[axis]} indices are equal, or one thread writes all "
-            "elements of a place; T.tile_arange makes indices that are known to differ, T.tile_atomic_add_indexed adds "
-            "equal ones up")
+        name = region.array.ir.buffer.name
+        said = (f"tile_store_indexed writes `{name}` at indices from memory, which may be equal: the least that would "
+                f"do is that no two of the {plan.shape[axis]} are equal, or that one thread writes all elements of a "
+                "place; those of T.tile_arange are known to differ, and T.tile_atomic_add_indexed adds equal ones up")
+        tracer.advice.append(("P107", str(tracer.place()), said))
+        tracer.notes.append(f"{tracer.place()}: {said}")
     move.store(tracer, region, plan, cells)
 
 

@@ -223,6 +223,7 @@ def test_a_scatter_by_unknown_indices_races() -> None:
     with pytest.raises(ptxspec.ProofError) as caught:
         ptxspec.compile(scatter, target="sm_90")
     assert {d.code for d in caught.value.diagnostics} == {"P107"}
+    assert "the least that would do is that no two of the 16 are equal" in str(caught.value)
 
 
 def test_a_scatter_that_keeps_each_column_with_one_thread_is_no_race() -> None:
