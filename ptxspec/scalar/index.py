@@ -190,8 +190,8 @@ def binary(name: str, left: Like, right: Like) -> Poly:
             return floormod(a, b.const + 1)   # x & (2**k - 1) == x mod 2**k in two's complement
         if b.const == 0:
             return ZERO if name == "and" else a if name in ("or", "xor") else atom(Op(name, (a, b), INDEX))
-    if name in ("and", "or", "xor") and (_below_bits(a, b) or _below_bits(b, a)):
-        return ZERO if name == "and" else add(a, b)   # no bit of one is a bit of the other
+    if name in ("and", "or", "xor") and (_below_bits(a, b) or _below_bits(b, a) or _no_common_bit(a, b)):
+        return ZERO if name == "and" else add(a, b)
     return atom(Op(name, (a, b), INDEX))
 
 
@@ -200,6 +200,33 @@ def _below_bits(low: Poly, high: Poly) -> bool:
     bottom, top = bounds(low)
     found = divisor(high)
     return bottom is not None and bottom >= 0 and top is not None and top < found & -found
+
+
+def _no_common_bit(a: Poly, b: Poly) -> bool:
+    one = _set_bits(a)
+    two = _set_bits(b) if one is not None else None
+    return one is not None and two is not None and not one & two
+
+
+def _set_bits(value: Expr) -> int | None:
+    """A mask of the bits that ``value`` may have; None where it may be negative or has no bound."""
+    bottom, top = bounds(value)
+    if bottom is None or bottom < 0 or top is None:
+        return None
+    found = (1 << top.bit_length()) - 1
+    if isinstance(value, Poly):   # parts that share no bit add up without a carry
+        union = value.const
+        for monomial, coefficient in value.terms:
+            part = _set_bits(monomial[0]) if len(monomial) == 1 and coefficient > 0 else None
+            if part is None or coefficient & (coefficient - 1) or union & part * coefficient:
+                return found
+            union |= part * coefficient
+        return found & union if union >= 0 else found
+    if isinstance(value, Op) and value.name == "and":
+        parts = [_set_bits(a) for a in value.args]
+        masks = [p for p in parts if p is not None]
+        return found & masks[0] & masks[-1] if masks else found
+    return found
 
 
 def select(condition: Expr, left: Like, right: Like) -> Poly:

@@ -16,7 +16,7 @@ from ptxspec.scalar import Const, Expr, Op, Poly, Var
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed as ty
 from ptxspec.scalar.evaluate import Unknown, evaluate, substitute
-from ptxspec.scalar.expr import int_range
+from ptxspec.scalar.expr import int_range, walk
 
 RANGES = {"a": (0, 7), "b": (-5, 6), "c": (0, 63), "d": (-3, -1)}
 VARS = {name: Var(name, "int32", "loop", lo, hi) for name, (lo, hi) in RANGES.items()}
@@ -163,3 +163,39 @@ def test_bounds_hold_for_what_the_machine_computes(seed: int) -> None:
         value = evaluate(expr, dict(zip(names, point, strict=True)), machine=True)
         assert low_bound is None or low_bound <= value, expr
         assert high_bound is None or value <= high_bound, expr
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_parts_without_a_common_bit_add_up(seed: int) -> None:
+    """Bits taken apart and put together again: the simplified form has the value of the plain operations."""
+    rng = random.Random(seed)
+    x, y = Var("x", "int32", "loop", 0, 15), Var("y", "int32", "loop", rng.choice([-4, 0]), 15)
+
+    def piece() -> tuple[Poly, object]:
+        var, mask, shift = rng.choice([x, y]), rng.choice([1, 2, 4, 8, 3, 10, 5]), rng.randint(0, 4)
+        return ix.scale(ix.binary("and", var, mask), 1 << shift), lambda env: (env[var] & mask) << shift
+
+    value, plain = piece()
+    for _ in range(rng.randint(1, 4)):
+        name, (other, truth) = rng.choice(["or", "xor", "or", "and"]), piece()
+        before = plain
+
+        def joined(env: object, name: str = name, before: object = before, truth: object = truth) -> int:
+            a, b = before(env), truth(env)  # type: ignore[operator]
+            return a | b if name == "or" else a ^ b if name == "xor" else a & b
+
+        value, plain = ix.binary(name, value, other), joined
+    for a, b in product(range(16), range(y.lo or 0, 16)):
+        env = {x: a, y: b}
+        assert evaluate(value, env) == plain(env), value
+
+
+def test_bits_of_two_numbers_woven_together_are_a_sum() -> None:
+    x, y = (Var(n, "int32", "tid.x", 0, 3) for n in "xy")
+
+    def spread(v: Var) -> Poly:
+        return ix.binary("or", ix.binary("and", v, 1), ix.scale(ix.binary("and", v, 2), 2))
+
+    woven = ix.binary("or", spread(x), ix.scale(spread(y), 2))
+    assert not any(isinstance(n, Op) and n.name == "or" for n in walk(woven))
+    assert sorted(evaluate(woven, {x: a, y: b}) for a, b in product(range(4), repeat=2)) == list(range(16))
