@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ptxspec.lang.errors import refuse, said
+from ptxspec.lang.locate import element_bytes
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, current, intrinsic
 from ptxspec.layout import S, TileLayout
@@ -12,7 +13,7 @@ from ptxspec.tiles import claims, move, tape
 from ptxspec.tiles.access import atomic
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.plan import Plan
-from ptxspec.tiles.region import Region, make_offset
+from ptxspec.tiles.region import Region, make_offset, natural
 from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tile import RegisterTile
 
@@ -62,6 +63,7 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
     tracer = current("T.tile_store")
     array = array_of(a, "tile_store", tracer)
     region = target(array, t, offset, bounds_check, aligned, "tile_store", tracer)
+    t = without_gradient(t, tracer)
     if isinstance(t, tape.TapedTile):
         tape.store(t.tracer, region, t, clears=True)
         return
@@ -89,6 +91,7 @@ def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object 
     atomic(array, "tile_atomic_add", tracer)
     region = target(array, t, offset, bounds_check, aligned, "tile_atomic_add", tracer)
     flags(tracer, vectors=vectors)
+    t = without_gradient(t, tracer)
     if isinstance(t, tape.TapedTile):
         tape.store(t.tracer, region, t, clears=False)
         return tape.TapedTile(t.tracer, t.shape, t.dtype, t.plan)
@@ -114,6 +117,16 @@ def target(array: TensorView, t: object, offset: object, bounds_check: bool, ali
     if aligned:
         _claimed(region, region.main_axis(), tracer)
     return region
+
+
+def without_gradient(t: RegisterTile | TensorView, tracer: Tracer) -> RegisterTile | TensorView:
+    """Where a kernel is read backwards: a tile of floats made of what has no gradient, such as converted integers."""
+    if not isinstance(tracer, tape.Taping) or isinstance(t, tape.TapedTile) or not is_float(t.dtype):
+        return t
+    extents = tuple(e for e in t.shape if isinstance(e, int))
+    axis = len(extents) - 1
+    plan = Plan(extents, axis, natural(extents[axis], element_bytes(t.dtype)), tracer.threads)
+    return tape.TapedTile(tracer, extents, t.dtype, plan)  # type: ignore[return-value]
 
 
 def fastest(extents: tuple[int, ...], axis: int) -> TileLayout:

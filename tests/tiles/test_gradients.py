@@ -235,3 +235,17 @@ def test_two_stores_to_one_array_clear_in_turn() -> None:
     np.testing.assert_array_equal(found[0], expected)
     np.testing.assert_array_equal(found[1][:4], seed[2:6])
     np.testing.assert_array_equal(found[2], np.zeros((8, 8)))
+
+
+def test_converted_integers_only_clear_what_they_overwrite() -> None:
+    @T.function
+    def kernel(A: T.Tensor((4, 8), "int32", align=16), B: matrix((8, 8))):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        T.tile_store(B, T.tile_load(A, shape=(4, 8)).astype("float32"), offset=(2, 0))
+
+    exe = ptxspec.compile(kernel.adjoint(), target="sm_90")
+    seed = integers((8, 8), 7)
+    grad, expected = seed.copy(), seed.copy()
+    expected[2:6] = 0
+    exe(np.zeros((4, 8), np.int32), np.zeros((8, 8), np.float32), grad)
+    np.testing.assert_array_equal(grad, expected)
