@@ -17,7 +17,8 @@ import numpy as np
 from ptxspec.lang import ir
 from ptxspec.proof import formula, normalise
 from ptxspec.proof.defined_conditions import Conditions
-from ptxspec.proof.defined_findings import Failure, Finding, Place, Spent, repeats
+from ptxspec.proof.defined_examples import Spot, failure
+from ptxspec.proof.defined_findings import Finding, Place, Spent, repeats
 from ptxspec.proof.defined_plan import Plan, Symbol, has_shared, is_shared
 from ptxspec.proof.defined_store import Bits, Part, Store
 from ptxspec.proof.defined_values import Array, Residue, Unclear, Values
@@ -228,40 +229,26 @@ class Bytes:
             where = " and ".join(f"`{show(c)}`" for c in (partly.conditions if partly is not None else ()))
             self._unjudged(access, f"some bytes of {access.buffer.name} are written only where {where}" if where else
                            f"which bytes of {access.buffer.name} earlier iterations wrote was not worked out")
-        if not never.any() or not place.exact or doubtful:
+        if not place.exact or doubtful:
             return
-        rows = np.flatnonzero(never.any((1, 2)))
-        for row in dict.fromkeys((int(rows[0]), int(rows[-1]))):
-            if len(finding.failures) >= KEPT:
-                break
-            finding.failures.append(self._failure(access, place, store, places[row], never[row], int(threads[row])))
-        finding.cut = finding.cut or len(rows) > 2 or len(finding.failures) >= KEPT
+        # Bytes that nobody can have written come first, then those that are written under conditions.
+        for wanted in (never, lacking & ~never):
+            rows = np.flatnonzero(wanted.any((1, 2)))
+            for row in dict.fromkeys((int(rows[0]), int(rows[-1]))) if rows.size else ():
+                self._example(finding, place, store, places[row], wanted[row], int(threads[row]))
+            finding.cut = finding.cut or len(rows) > 2
 
-    def _failure(self, access: Access, place: Place, store: Store, places: Array, never: Bits, thread: int) -> Failure:
-        repeat, within = (int(k) for k in np.argwhere(never)[0])
+    def _example(self, finding: Finding, place: Place, store: Store, places: Array, wanted: Bits, thread: int) -> None:
+        if len(finding.failures) >= KEPT:
+            finding.cut = True
+            return
+        repeat, within = (int(k) for k in np.argwhere(wanted)[0])
         unit = int(places[repeat, within])
-        facts = list(place.facts)
-        for var, value in zip(access.free, repeats(access)[repeat], strict=True):
-            facts.append(Fact(var.name, "", formula.eq(var, value), None, "thread"))
-        for var, value in zip(self.walker.threads.tid, self._ids(thread), strict=True):
-            if var.lo != var.hi:
-                facts.append(Fact(var.name, "", formula.eq(var, value), None, "thread"))
-        for name, values in place.env.items():
-            if isinstance(values, np.ndarray) and isinstance(name, Var) and name.role == "loop":
-                here = int(np.broadcast_to(values, (len(self.threads), 1))[thread, 0])
-                facts.append(Fact(name.name, "", formula.eq(name, here), None, "thread"))
-        written = []
-        for statement, bits in store.by.items():
-            touched = np.flatnonzero(bits)
-            if touched.size:
-                first, last = int(touched[0]), int(touched[-1])
-                end = store.low + (last + 1) * store.unit - 1
-                written.append((statement, store.low + first * store.unit, end, touched.size * store.unit))
-        return Failure(store.low + unit * store.unit, within * store.unit, tuple(facts), tuple(written))
-
-    def _ids(self, thread: int) -> tuple[int, int, int]:
-        x, y, _ = self.walker.threads.block
-        return thread % x, thread // x % y, thread // (x * y)
+        unless = store.when(unit, thread) if store.may[unit] else []
+        if unless is None or any(v.role == "value" for c in unless for e in c for v in self.conditions.names(e)):
+            return
+        at = Spot(thread, repeat, within, unit)
+        finding.failures.append(failure(self.walker.threads, finding.access, place, store, at, unless))
 
     # -- loops ------------------------------------------------------------------------------------------------
 
@@ -296,7 +283,7 @@ class Bytes:
         var = node.statement.var
         env.pop(var, None)
         if value is not None:
-            if isinstance(value, np.ndarray) and value.size == 1:
+            if not isinstance(value, int) and value.size == 1:
                 value = int(value.reshape(-1)[0])
             env[var] = value
             if type(value) is int:
@@ -341,7 +328,7 @@ class Bytes:
             if stop is None and self._never(node, place, value):
                 return True
             self._body(node, self._inside(node, place, value, active, more, True, True))
-            value = value + step
+            value = np.asarray(value + step)  # NumPy makes plain numbers of sums of single ones
         if stop is not None:
             return not self._runs(node, place, value, stop)[0].any()
         return self._never(node, place, value)
@@ -358,7 +345,9 @@ class Bytes:
     def _window(self, node: Loop, place: Place, step: int | None, *, judge_all: bool) -> None:
         """Any few iterations in a row, after whatever was written before the loop."""
         modulus = self.plan.period(node)
-        before = {b: (s.must.copy(), list(s.parts)) for b, s in self.stores.items()}
+        before = {b: (s.must.copy(), s.may, list(s.parts)) for b, s in self.stores.items()}
+        for store in self.stores.values():
+            store.may = np.zeros_like(store.may)
         length = WINDOW if step is not None else 1
         statement = node.statement
         own = not all(self.conditions.alike(e) for e in (statement.start, statement.stop, statement.step))
@@ -370,9 +359,13 @@ class Bytes:
                 judge = judge_all or number == length - 1
                 self._block(node.body, self._inside(node, place, value, place.active, (), False, judge, own))
                 self._carry(node, follows)
-            for buffer, (must, parts) in before.items():
+            for buffer, (must, _, parts) in before.items():
                 self.stores[buffer].must = must.copy()
                 self.stores[buffer].parts = list(parts)
+        for buffer, (_, may, _) in before.items():
+            store = self.stores[buffer]
+            store.vague |= store.may
+            store.may |= may
 
     def _carry(self, node: Loop, follows: Context) -> None:
         """From one iteration to the next: conditions that the next one implies are met."""
@@ -384,6 +377,7 @@ class Bytes:
                 rest = tuple(c for c in part.conditions if not inside & self.conditions.names(c)
                              or not exact or not normalise.proved(c, follows))
                 if any(inside & self.conditions.names(c) for c in rest):
+                    store.vague |= part.owner >= 0
                     continue
                 # That an iteration follows is said of the same thread only, unless all see it alike.
                 own = part.own or (len(rest) < len(part.conditions) and not part.uniform)

@@ -23,6 +23,7 @@ class Failure:
     within: int
     facts: tuple[Fact, ...]
     written: tuple[tuple[ir.Statement, int, int, int], ...]  # statements before: first and last byte, how many
+    unless: tuple[tuple[Expr, ...], ...] = ()  # it is written where all conditions of one of these hold
 
 
 @dataclass(eq=False, slots=True)

@@ -36,6 +36,7 @@ class Store:
     unit: int
     must: Bits
     may: Bits
+    vague: Bits  # written by somebody, perhaps, but no part says when
     parts: list[Part] = field(default_factory=list)
     by: dict[ir.Statement, Bits] = field(default_factory=dict)
 
@@ -43,7 +44,7 @@ class Store:
     def make(cls, low: int, high: int, unit: int) -> Store:
         """An array of which nothing is written."""
         count = max(0, (high - low) // unit)
-        return cls(low, unit, np.zeros(count, bool), np.zeros(count, bool))
+        return cls(low, unit, np.zeros(count, bool), np.zeros(count, bool), np.zeros(count, bool))
 
     def places(self, offsets: Array, size: int) -> Array:
         """Units touched by ``size`` bytes from each offset; -1 outside of the array. The last axis is new."""
@@ -64,10 +65,13 @@ class Store:
         who = np.broadcast_to(threads[:, None, None], places.shape)
         owner[inside] = who[places >= 0]
         self.parts.append(Part(conditions, uniform, owner, own))
+        if own:
+            self.vague[inside] = True
 
     def anywhere(self, statement: ir.Statement) -> None:
         """A write to bytes that are not known."""
         self.may[:] = True
+        self.vague[:] = True
         self._note(statement)[:] = True
 
     def wrote(self, statement: ir.Statement, byte: int) -> bool:
@@ -100,7 +104,26 @@ class Store:
 
     def forget(self, names: set[Var], mentions: Callable[[Expr], frozenset[Var]]) -> None:
         """Conditions on values of an iteration that is over say nothing any more."""
-        self.parts = [p for p in self.parts if not any(names & mentions(c) for c in p.conditions)]
+        kept: list[Part] = []
+        for part in self.parts:
+            if any(names & mentions(c) for c in part.conditions):
+                self.vague |= part.owner >= 0
+            else:
+                kept.append(part)
+        self.parts = kept
+
+    def when(self, unit: int, thread: int) -> list[tuple[Expr, ...]] | None:
+        """The conditions under which something was written to a unit that ``thread`` reads; None: that is not known."""
+        if self.vague[unit]:
+            return None
+        found: list[tuple[Expr, ...]] = []
+        for part in self.parts:
+            owner = int(part.owner[unit])
+            if owner >= 0:
+                if part.own or (not part.uniform and owner != thread):
+                    return None
+                found.append(part.conditions)
+        return found
 
     def join(self, since: int, yes: tuple[Expr, ...], no: tuple[Expr, ...]) -> None:
         """After a branch: what both arms wrote is written whichever was taken. ``since``: parts there were before;

@@ -223,6 +223,8 @@ def headline(draft: Draft, item: Item, verdict: str) -> str:
         return f"{subject} reads {about.buffer.name} before it is written"
     if isinstance(about, NeverWritten):
         name = about.buffer.name
+        if about.where:
+            return f"{subject} may find nothing: these bytes of {name} are written only where {about.where}"
         if about.elsewhere:
             return f"{subject} finds nothing: no write before it touches these bytes of {name}"
         return f"{subject} finds nothing: {name} is " + ("only written after it" if about.later else "never written")

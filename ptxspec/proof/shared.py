@@ -22,6 +22,7 @@ from ptxspec.proof.intervals import Occurrence, gather
 from ptxspec.proof.numeric import NotNumeric, compiled, points
 from ptxspec.proof.tree import Access
 from ptxspec.proof.walk import Walker
+from ptxspec.scalar.expr import show
 
 if TYPE_CHECKING:
     from ptxspec.proof.defined_bytes import Bytes
@@ -37,7 +38,7 @@ class NeverWritten:
     ``later``: the kernel does write the array, but after; ``elsewhere``: it writes other bytes of it before.
     ``within``: the number of the first such byte in the access, where one was looked for; ``written`` says what was
     written before (line, first and last byte, how many), ``after`` where the byte is written too late, ``lead`` how
-    many leading bytes of the access always hold something.
+    many leading bytes of the access always hold something; ``where``: the condition under which the byte is written.
     """
 
     buffer: ir.Buffer
@@ -47,6 +48,7 @@ class NeverWritten:
     written: tuple[tuple[Span, int, int, int], ...] = ()
     after: Span | None = None
     lead: int = 0
+    where: str = ""
 
 
 def shared_drafts(walker: Walker) -> tuple[list[Draft], dict[int, str]]:
@@ -125,7 +127,8 @@ def _fill(access: Access, left: dict[ir.Buffer, set[int]], walker: Walker) -> No
 
 
 def _item(access: Access, failure: Failure, finding: Finding, writes: bool, before: bool, moved: bool) -> Item:
-    """The claim that no thread gets there: false, unless the facts of the place exclude each other. ``moved``: bytes
+    """The claim that the byte was written there (false where nobody can have): it fails unless the facts of the place
+    exclude that. ``moved``: bytes
     are not counted from the start of the array."""
     context: Context = access.context
     for fact in failure.facts:
@@ -133,8 +136,10 @@ def _item(access: Access, failure: Failure, finding: Finding, writes: bool, befo
     spans = () if moved else tuple((s.span, low, high, count) for s, low, high, count in failure.written)
     after = next((s.span for s, bits in finding.later or () if s is not access.statement and bits(failure.byte)), None)
     lead = 0 if finding.reason else finding.lead
-    about = NeverWritten(access.buffer, writes, before, failure.within, spans, after, lead)
-    return Item(formula.FALSE, context, about)
+    unless = [formula.conj(c) for c in failure.unless]
+    where = " or ".join(f"`{show(u)}`" for u in unless)
+    about = NeverWritten(access.buffer, writes, before, failure.within, spans, after, lead, where)
+    return Item(formula.disj(unless), context, about)
 
 
 def apart(one: Access, two: Access) -> bool:

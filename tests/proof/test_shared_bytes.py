@@ -9,10 +9,11 @@ from types import ModuleType
 
 import pytest
 from loading import load
+from proof_support import brute, pipelines
 from proof_support.maker import traced
 
 from ptxspec.lang.function import KernelFunction
-from ptxspec.proof import prove
+from ptxspec.proof import defined_bytes, defined_plan, prove
 
 CORPUS = Path(__file__).resolve().parent.parent / "proofs"
 
@@ -57,7 +58,7 @@ def test_examples_show_the_same_byte_in_the_simulator(kernel: KernelFunction) ->
 @pytest.mark.parametrize(("body", "reason"), [
     ("s[C[tid] % 64] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "was not worked out"),
     ("if tid < 63:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[C[tid] % 32]", "depends on"),
-    ("if n > 100:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "only where `n > 100`"),
+    ("if C[0] > 100:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "only where `C[0] > 100`"),
     ("if tid < n:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid + 1 < n and n < 60:\n        "
      "B[tid] = s[tid + 2]", "only where `tid < n`"),
 ])
@@ -88,6 +89,18 @@ def test_any_place_of_an_array_that_is_full_holds_something() -> None:
            "    B[tid] = s[C[tid] % 64]"
     report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
     assert report.not_judged == ()
+
+
+def test_a_write_under_a_condition_that_the_read_lacks_is_refuted_with_a_value() -> None:
+    body = "if n > 100:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]"
+    report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
+    (broken,) = [o for o in report.obligations if o.verdict == "refuted"]
+    assert "may find nothing: these bytes of s are written only where `n > 100`" in broken.message
+    assert broken.counterexample is not None
+    assert broken.counterexample.values["n"] <= 100
+    assert report.not_judged == ()
+    within = prove(traced(HEAD + "    T.assume(n > 200)\n    " + body + "\n"), use_cache=False)
+    assert (within.verdict, within.not_judged) == ("proved", ())
 
 
 def test_a_neighbour_under_its_own_guard_is_followed() -> None:
@@ -122,6 +135,39 @@ print(report.verdict, report.not_judged, "numpy" in sys.modules)
     path.write_text(code)
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "proved () False", done.stderr
+
+
+#: How many iterations are gone through from the first, and in a row from anywhere: as it is, and so few that most loops
+#: of the random kernels are looked at in the second way.
+@pytest.mark.parametrize(("first", "row"), [(64, 3), (2, 3), (1, 2)])
+def test_random_pipelines_agree_with_brute_force(first: int, row: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = pytest.importorskip("ptxspec.backend.replay").replay
+    monkeypatch.setattr(defined_bytes, "EXACT_TRIPS", first)
+    monkeypatch.setattr(defined_bytes, "WINDOW", row)
+    if first < 64:  # otherwise each value of n is tried
+        monkeypatch.setattr(defined_plan, "_values", lambda var, accesses: None)
+    count = {"proved": 0, "refuted": 0, "not judged": 0, "same": 0}
+    for seed in range(first * 1000, first * 1000 + 60):
+        made = pipelines.make(seed)
+        kernel = made.trace()
+        truth = brute.Truth(kernel, made.values)
+        report = prove(kernel, use_cache=False)
+        bad = truth.broken(report)
+        refuted = {o.code for o in report.obligations if o.verdict == "refuted"}
+        loose = {"race-free"} if "convergent" in bad else set()
+        assert refuted <= bad | truth.soft | loose, f"{first} {seed}: {refuted}\n{made.text}"
+        assert report.verdict != "proved" or not bad, f"{first} {seed}: {bad}\n{made.text}"
+        count[report.verdict] += 1
+        count["not judged"] += bool(report.not_judged)
+        for broken in report.obligations if seed % 4 == 0 else ():
+            if broken.verdict == "refuted" and broken.code == "defined":
+                found = replay(kernel, broken)
+                assert found.status != "differs", f"{first} {seed}: {found.text()}\n{made.text}"
+                count["same"] += found.status == "same"
+    assert count["proved"] > 10
+    assert count["refuted"] > 20
+    assert count["same"] > 2
+    assert count["not judged"] == 0 or first < 64
 
 
 def test_thousands_of_iterations_are_not_gone_through() -> None:
