@@ -120,7 +120,7 @@ def exchange(T, blocks, threads=64):
     return exchange_rows
 
 
-def transpose(T, n, m):
+def transpose(T, n, m, load="ld.global.v4.b32"):
     """Transpose f32 ``(n, m)`` in 64x64 tiles, 256 threads a block, every global access 16 bytes wide.
 
     Arrays are seen as rows of vectors: ``(n, m // 4, 4)`` to ``(m, n // 4, 4)``. A warp (threads x and y) reads 4 rows
@@ -148,7 +148,7 @@ def transpose(T, n, m):
         c = half * 8 + x
         for k in T.unroll(4):
             T.cuda.tile.apply(
-                T.ptx["ld.global.v4.b32"],
+                T.ptx[load],
                 registers.sub[k, :],
                 A.sub[by * 64 + k * 16 + quarter * 4 + y, bx * 16 + c, :],
             )
