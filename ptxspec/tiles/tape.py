@@ -20,6 +20,8 @@ from ptxspec.lang.trace import Tracer
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr, Var, int_range, is_float, is_integer
 from ptxspec.tiles import move
+from ptxspec.tiles.access import RED
+from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.build import loop, registers
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
@@ -70,6 +72,8 @@ class Taping(Tracer):
         self._postponed = [] if buffer is None else [(b, w) for b, w in self._postponed if b is not buffer]
         for work in due:
             work()
+        if due and (buffer is not None or len(self.blocks) > 1):
+            insert(self, "after gradients are cleared, before other threads read them again")
 
     def emit(self, statement: ir.Statement) -> None:
         """Scalar code as it comes; branches and loops with tile operations, and barriers, in reverse."""
@@ -188,14 +192,23 @@ class TapedTile:
             total = typed.binary("add", _read(tracer, self.cells, at), change(_read(tracer, cells, at)))
             tracer.emit(ir.Store(self.cells.ir, at, typed.cast(total, self.dtype), tracer.place()))
 
+    def under(self, plan: Plan) -> TapedTile:
+        """The tile owned by threads as ``plan`` says; its gradient comes back through shared memory."""
+        if plan == self.plan:
+            return self
+        from ptxspec.tiles.taped import rearranged
+        return rearranged(self, self.shape, lambda shared: shared, plan)
+
     # --- linear arithmetic
 
     def ptxspec_binary(self, name: str, other: object, reflected: bool) -> TapedTile:
         """Sums of tiles; sums, products and quotients with numbers (K241 otherwise)."""
         span = self.tracer.place()
-        if isinstance(other, TapedTile) and (other.shape, other.plan) != (self.shape, self.plan):
-            refuse("K234", f"tiles of {list(self.shape)} and {list(other.shape)} elements are laid out differently and "
-                           "do not combine element by element", span)
+        if isinstance(other, TapedTile) and other.shape != self.shape:
+            refuse("K234", f"tiles of {list(self.shape)} and {list(other.shape)} elements do not combine element by "
+                           "element", span)
+        if isinstance(other, TapedTile):
+            other = other.under(self.plan)
         if isinstance(other, TapedTile) and name in ("add", "sub"):
             left, right = (other, self) if reflected else (self, other)
             made = self._made(self.dtype)
@@ -254,7 +267,11 @@ def _read(tracer: Tracer, cells: TensorView, at: At) -> Var:
 
 
 def load(tracer: Taping, region: Region, plan: Plan, shape: tuple[int, ...]) -> TapedTile:
-    """A load: the tile's gradient is added atomically to the array's."""
+    """A load: the tile's gradient is added atomically to the array's.
+
+    A thread owns as many neighbours as one addition takes, so that neighbouring threads add to neighbouring places.
+    """
+    plan = plan.narrowed(min(plan.words, region.words(plan.axis), RED.limit(region.array)))
     tile = TapedTile(tracer, shape, region.array.dtype, plan)
     back = _over_gradient(tracer, region)
     if back is not None:

@@ -17,9 +17,10 @@ from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tape import TapedTile
 
 
-def rearranged(tile: TapedTile, shape: tuple[int, ...], back: Callable[[SharedTile], TensorView]) -> TapedTile:
+def rearranged(tile: TapedTile, shape: tuple[int, ...], back: Callable[[SharedTile], TensorView],
+               plan: Plan | None = None) -> TapedTile:
     """The tile's elements under ``shape``; ``back`` sees a tile of that shape under the coordinates of ``tile``."""
-    made = _new(tile, shape)
+    made = _new(tile, shape) if plan is None else TapedTile(tile.tracer, shape, tile.dtype, plan)
 
     def reverse() -> None:
         tile.add(_read(tile, back(_shown(made))))

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_adjoint import gradients, integers, matrix, numerical
+from test_adjoint import gradients, integers, linear, matrix, numerical
 
 import ptxspec
 from ptxspec import T
+from ptxspec.lang.locate import locate
+from ptxspec.scalar.evaluate import evaluate
+from ptxspec.scalar.expr import variables
+from ptxspec.tiles.banks import accesses
 
 
 def checked(kernel, arrays: list[np.ndarray], out: int, of: tuple[int, ...] = (0,)) -> None:
@@ -249,3 +253,49 @@ def test_converted_integers_only_clear_what_they_overwrite() -> None:
     expected[2:6] = 0
     exe(np.zeros((4, 8), np.int32), np.zeros((8, 8), np.float32), grad)
     np.testing.assert_array_equal(grad, expected)
+
+
+@T.function
+def mixed(A: matrix((9, 15)), C: matrix((8, 8)), B: matrix((8, 8))):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=16))
+    t = T.tile_load(A, shape=(8, 8), offset=(1, 3))
+    u = T.tile_load(C, shape=(8, 8))
+    T.tile_store(B, t * 2.0 + u + T.tile_ones((8, 8)) - t)
+
+
+def test_tiles_of_narrow_and_wide_arrays_combine() -> None:
+    """Rows of 60 bytes are added to one element a lane, neighbours by neighbours; rows of 32 bytes as vectors."""
+    arrays = [integers((9, 15), 1), integers((8, 8), 2), np.zeros((8, 8), np.float32)]
+    checked(mixed, arrays, 2, (0, 1))
+    ptx = ptxspec.compile(mixed.adjoint(), target="sm_90").ptx
+    words = {w for w in ptx.split() if w.startswith("red.")}
+    assert words == {"red.global.add.f32", "red.global.add.v4.f32"}
+
+
+def test_narrow_additions_go_to_neighbouring_places() -> None:
+    """Lane after lane adds to the next element: four bytes from thread to thread, not sixteen."""
+    @T.function
+    def copy(A: matrix((64, 33)), B: matrix((64, 33))):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+        T.tile_store(B, T.tile_load(A, shape=(4, 32), offset=(2, 1)), offset=(2, 1))
+
+    kernel = copy.adjoint().kernel()
+    tid = next(v for v in kernel.hardware if v.role == "tid.x")
+    for statement, view, index, _, what in accesses(kernel.body):
+        if what.startswith("red.") and view.buffer.scope == "global":
+            byte = locate(view, index).byte
+            others = {v: 0 for v in variables(byte) if v is not tid}
+            assert evaluate(byte, {**others, tid: 1}) - evaluate(byte, {**others, tid: 0}) == 4, statement
+
+
+def test_two_stores_by_differently_shared_out_tiles_meet_at_a_barrier() -> None:
+    """The second store's gradients are cleared by other threads than those that read the first one's."""
+    arrays = [integers((6, 8), k) for k in range(3)]
+    seed = integers((6, 8), 7)
+    found = gradients(linear, arrays, (2.0,), {2: seed})
+    for k in (0, 1):
+        np.testing.assert_array_equal(found[k], numerical(linear, arrays, (2.0,), 2, seed, k))
+    np.testing.assert_array_equal(found[2], np.zeros((6, 8)))
+    standing = [n for n in linear.adjoint().kernel().notes if ": a barrier" in n]
+    assert len(standing) == 1
+    assert "after gradients are cleared, before other threads read them again" in standing[0]
