@@ -129,6 +129,9 @@ class Intervals:
         if isinstance(node, Branch):
             yes, no = self._sequence(node.then, loops), self._sequence(node.orelse, loops)
             condition = node.statement.condition
+            for arm, surely in ((yes, condition), (no, formula.negate(condition))):
+                if normalise.proved(surely, node.context):
+                    return arm  # no thread goes the other way
             through = formula.disj(
                 (formula.conj((condition, yes.through)), formula.conj((formula.negate(condition), no.through)))
             )

@@ -69,3 +69,8 @@ def test_a_race_behind_a_barrier_that_only_some_threads_meet_is_hidden(families:
     found = replay(kernel, race)
     assert found.status == "hidden"
     assert "P110" in found.reason
+
+
+def test_a_condition_that_every_block_meets_keeps_nobody_from_the_barrier(families: ModuleType) -> None:
+    kernel = families.make(5_002_020)[1].trace()  # `if b < 3:` in a grid of three blocks
+    assert prove(kernel, use_cache=False).verdict == "proved"

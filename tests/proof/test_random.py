@@ -57,7 +57,10 @@ def test_verdicts_equal_brute_force(start: int) -> None:
 
 
 #: Kernels that once had a wrong verdict.
-ONCE_WRONG = (2_000_778,)  # two loads of one name, one of which the prover follows: a race that is none
+ONCE_WRONG = (
+    2_000_778,  # two loads of one name, one of which the prover follows: a race that is none
+    5_000_074,  # a barrier under a condition that holds in every one of many iterations
+)
 
 
 @pytest.mark.parametrize("seed", ONCE_WRONG)

@@ -176,3 +176,16 @@ def cells_after_loops(A: T.Tensor((64,), "float32"), n: T.int32):
     for _ in T.serial(n):
         r[1] = 7 - tid
     A[r[1]] = 1.0
+
+
+@T.function
+def barrier_under_a_condition_that_always_holds(A: T.Tensor((64,), "float32"), B: T.Tensor((32, 64), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((64,), "float32")
+    for i in T.serial(1, 32, 2):
+        s[tid] = A[tid]
+        if i > 0:
+            T.cuda.cta_sync()
+        B[i, tid] = s[63 - tid]
+        T.cuda.cta_sync()
