@@ -98,6 +98,9 @@ def _together(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[L
     if fatal is not None:
         # What stands before is asked again without the fatal line, so that each answer comes from a run that ended.
         index, said = fatal
+        if len(lines) > 1 and _together(tool, setting, [lines[index]])[0].answer == "accept":
+            # The line is that of a routine that was put in for another line.
+            return _halves(tool, setting, lines, said)
         before, after = lines[:index], lines[index + 1 :]
         return [*_together(tool, setting, before), Label("reject", said), *_together(tool, setting, after)]
     if not found:

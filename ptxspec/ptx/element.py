@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxspec.ptx.module import TYPE_BITS
-from ptxspec.ptx.operand import Component, Immediate, Operand, Register, Sink, Special, Vector
+from ptxspec.ptx.operand import Component, Immediate, Operand, Register, Sink, Special, Symbol, Vector
 from ptxspec.ptx.special import special_info
 
 _KINDS = {"pred": "p", "f16x2": "h", "bf16x2": "h"}
@@ -64,6 +64,21 @@ def element_of(operand: Operand) -> Element | None:
         made = register_element(info.cls, "." in operand.name)
         return Element(made.kind, made.bits, made.cls, "", made.component, False, operand.name)
     return None
+
+
+def sum_fits(symbol: Symbol, kind: str, bits: int = 0) -> bool:
+    """May the odd ``register+4`` outside an address be an operand of this kind (first letter of the type)?
+
+    The assembler looks at the kind of the register's class and not at its width, unless ``bits`` says which one an
+    integer must have. A label plus a constant is nothing.
+    """
+    if symbol.kind != "register" or symbol.type not in TYPE_BITS:
+        return symbol.kind != "label"
+    element = register_element(symbol.type)
+    if bits:
+        return element.kind in "bi" and element.bits == bits
+    taken = {"p": "p", "b": "bifh", "u": "bih", "s": "bih", "f": "bf"}
+    return element.kind in taken[kind]
 
 
 def neighbours_fit(left: Element, right: Element) -> bool:

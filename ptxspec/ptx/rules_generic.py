@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from ptxspec.forms import OperandUse
 from ptxspec.forms.defects import tolerated
 from ptxspec.ptx.constant import evaluate
-from ptxspec.ptx.element import Element, GroupError, element_of, fits_exactly, fits_memory, group_type
+from ptxspec.ptx.element import Element, GroupError, element_of, fits_exactly, fits_memory, group_type, sum_fits
 from ptxspec.ptx.module import TYPE_BITS, Instruction
 from ptxspec.ptx.operand import (
     Address,
@@ -161,19 +161,34 @@ class _Position:
             return []
         if "symbol" in kinds and not function:
             return []
-        data = use.role == "in" and "register" in kinds
+        data = use.role == "in" and not {"register", "predicate"}.isdisjoint(kinds)
+        if data and symbol.kind in ("register", "label") and symbol.form == "plus" and not self._routine:
+            return self._sum(symbol)
         if data and function and self._takes_function and not symbol.form:
             return self.problem("L233", f"the address of '{symbol.name}' as a value is not in the manual", False)
         if not data or symbol.form != "plus":
             return self._mismatch(symbol)
         computed = self.mnemonic == "createpolicy" and "cvt" in self.words
-        if computed or self._routine or (symbol.kind in ("register", "label") and use.type == "pred"):
+        if computed or self._routine:
             return self._mismatch(symbol)
-        if symbol.kind in ("register", "label"):
-            return self.problem("L234", f"'{symbol}' outside an address is not in the manual", False)
         if "immediate" in kinds and use.type[:1] in ("b", "u", "s") and use.type not in _NO_CONSTANT and not function:
             return self.problem("L234", f"'{symbol}' as a constant is not in the manual", False)
         return self._mismatch(symbol)
+
+    def _sum(self, symbol: Symbol) -> list[Problem]:
+        """The odd ``register+4``."""
+        use = self.use
+        bits = TYPE_BITS.get(use.type, 0)
+        if use.type in PACKED or use.type in BRAIN:
+            taken = ("b32", "f16x2") if use.type == "f16x2" else ("b32",) if use.type in PACKED else ("b16",)
+            fits = symbol.kind == "register" and symbol.type in taken
+        else:
+            fits = sum_fits(symbol, _LETTER[use.type[:1] or "b"], bits if self.strict else 0)
+        if self.mnemonic == "createpolicy" and not self.strict:
+            fits = fits and TYPE_BITS.get(symbol.type) == bits  # a routine that wants exact widths
+        if self.mnemonic == "createpolicy" and "range" in self.words and not self._tolerated("sum-in-range"):
+            fits = False
+        return self.problem("L234", f"'{symbol}' outside an address is not in the manual", not fits)
 
     @property
     def _takes_function(self) -> bool:
@@ -199,7 +214,7 @@ class _Position:
     def _converted(self, symbol: Symbol) -> list[Problem]:
         """The source of ``cvta``: a variable of the space named, or (``cvta.to``) what stands for a number."""
         if symbol.kind in ("register", "label"):
-            return self.problem("L234", f"'{symbol}' outside an address is not in the manual", False)
+            return self._sum(symbol)
         function = symbol.kind in ("function", "entry")
         if "to" in self.words:
             if (function and not symbol.form) or (symbol.form == "plus" and not function):

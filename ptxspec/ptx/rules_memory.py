@@ -6,7 +6,7 @@ ptxas takes more than the manual, the problem is a warning.
 
 from __future__ import annotations
 
-from ptxspec.ptx.element import Element, GroupError, element_of, fits_exactly, fits_memory, group_type
+from ptxspec.ptx.element import Element, GroupError, element_of, fits_exactly, fits_memory, group_type, sum_fits
 from ptxspec.ptx.module import TYPE_BITS
 from ptxspec.ptx.operand import (
     Address,
@@ -96,7 +96,7 @@ def _judge_data(mnemonic: str, shape: Shape, data: Operand, index: int, store: b
     elif shape.lanes > 1 and isinstance(data, (Register, Component, Immediate, Special, Symbol, NotPredicate)):
         return [Problem("L202", f"'{mnemonic}' moves {shape.lanes} elements, '{data}' is one value", index)]
     else:
-        scalar = _scalar(mnemonic, data, index, store)
+        scalar = _scalar(mnemonic, data, index, store, shape.kind)
         if isinstance(scalar, Problem):
             return [scalar]
         if isinstance(scalar, list):
@@ -115,7 +115,9 @@ def _misfit(mnemonic: str, shape: Shape, data: Operand, element: Element, index:
     return Problem("L201", f"'{data}' is of class .{element.cls}, which {what} does not take", index)
 
 
-def _scalar(mnemonic: str, data: Operand, index: int, store: bool) -> Element | Problem | list[Problem]:
+def _scalar(
+    mnemonic: str, data: Operand, index: int, store: bool, kind: str
+) -> Element | Problem | list[Problem]:
     if isinstance(data, Component) and data.register.lanes == 1:
         return Problem("L219", f"'{data}' selects a part of a register, which only video instructions do", index)
     if isinstance(data, (Register, Component)) and (element := element_of(data)) is not None:
@@ -136,7 +138,8 @@ def _scalar(mnemonic: str, data: Operand, index: int, store: bool) -> Element | 
                 return Problem("L233", f"nothing can be added to the address of the function '{data.name}'", index)
             return [Problem("L233", f"storing the address of '{data.name}' itself is not in the manual", index, False)]
         if data.kind in ("register", "label"):
-            return [Problem("L234", f"'{data}' outside an address is not in the manual", index, False)]
+            refused = not sum_fits(data, kind)
+            return [Problem("L234", f"'{data}' outside an address is not in the manual", index, refused)]
         if data.form == "plus":
             return Element("i", 64, "s64", "int")
         return Problem("L206", f"'{data}' is a variable; take its address with 'mov' first", index)
@@ -148,7 +151,8 @@ def _judge_policy(policy: Operand) -> list[Problem]:
     if isinstance(policy, (Register, Component, Immediate)):
         element = element_of(policy)
     if isinstance(policy, Symbol) and policy.kind in ("register", "label"):
-        return [Problem("L234", f"'{policy}' outside an address is not in the manual", 2, False)]
+        refused = not sum_fits(policy, "u", 64)
+        return [Problem("L234", f"'{policy}' outside an address is not in the manual", 2, refused)]
     if element is not None and fits_exactly("u", 64, element) and element.kind != "h":
         return []
     return [Problem("L216", f"a cache policy is a 64-bit integer register, '{policy}' is not", 2)]

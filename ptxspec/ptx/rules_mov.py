@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ptxspec.forms.defects import tolerated
-from ptxspec.ptx.element import Element, GroupError, element_of, fits_exactly, group_type
+from ptxspec.ptx.element import Element, GroupError, element_of, fits_exactly, group_type, sum_fits
 from ptxspec.ptx.module import TYPE_BITS
 from ptxspec.ptx.operand import (
     Component,
@@ -163,9 +163,8 @@ def _judge_symbol(shape: Shape, source: Symbol, context: Context) -> list[Proble
     if source.kind == "argument" and source.form == "":
         return [Problem("L217", f"'{source.name}' is a call's parameter; its address cannot be taken", 1)]
     if source.kind in ("register", "label") or source.kind == "argument":
-        if shape.type == "pred" and source.kind == "register":
-            return [Problem("L205", f"'{source}' is not a predicate", 1)]
-        return [Problem("L234", f"'{source}' outside an address is not in the manual", 1, False)]
+        refused = source.kind != "argument" and not sum_fits(source, shape.kind)
+        return [Problem("L234", f"'{source}' outside an address is not in the manual", 1, refused)]
     if shape.kind not in "bus":
         return [Problem("L205", f"an address is not of type '.{shape.type}'", 1)]
     narrow = TYPE_BITS[shape.type] == 32 and context.address_bits == 64

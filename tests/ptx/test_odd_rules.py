@@ -90,6 +90,17 @@ CASES = [
     ("st.v4.b16 [%rd3], {0f3F800000, %h3, -1.0, %h2};", OLD, "sm_80", ""),
     ("st.v4.b16 [%rd3], {0f3F800000, %h3, %h2, -1.0};", OLD, "sm_80", "error L205"),
     ("st.v2.b64 [%rd3], {0f3F800000, -1.0};", OLD, "sm_80", ""),
+    # a register and a constant outside an address
+    ("mov.u32 %ur0, %rd1+4;", NEW, "sm_90", "warning L234"),
+    ("mov.u32 %ur0, %f1+4;", NEW, "sm_90", "error L234"),
+    ("mov.pred %p0, %p1+4;", OLD, "sm_80", "warning L234"),
+    ("mov.b32 %r0, LAST+4;", NEW, "sm_90", "error L234"),
+    ("st.global.L2::cache_hint.u32 [%rd0], %r1, %r2+4;", NEW, "sm_90", "error L234"),
+    ("st.global.L2::cache_hint.u32 [%rd0], %r1, %rd2+4;", NEW, "sm_90", "warning L234"),
+    ("shl.b32 %r0, %r1, %rd2+4;", NEW, "sm_90", "error L234"),
+    ("add.f16x2 %r0, %f1+4, %r2;", NEW, "sm_90", "error L234"),
+    ("createpolicy.range.L2::evict_first.b64 %rd0, [%rd0], 1, %r1+4;", "12.8", "sm_90", "error L234"),
+    ("createpolicy.range.L2::evict_first.b64 %rd0, [%rd0], 1, %r1+4;", NEW, "sm_90", "warning L234"),
     # createpolicy
     ("createpolicy.cvt.L2.b64 0, %rd1;", "12.0", "sm_90", "error L206"),
     ("createpolicy.cvt.L2.b64 0, %rd1;", "12.4", "sm_89", "error L206"),

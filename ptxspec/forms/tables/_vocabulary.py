@@ -5,7 +5,7 @@
 from ptxspec.forms.table import SpecialTable, ToolkitTable, VocabularyTable
 
 MNEMONICS = ('abs', 'add', 'and', 'atom', 'bar', 'barrier', 'bra', 'createpolicy', 'cvt', 'cvta', 'div', 'exit', 'fma', 'ld', 'ldu', 'mad', 'max', 'min', 'mov', 'mul', 'neg', 'not', 'or', 'red', 'red.async', 'rem', 'ret', 'selp', 'setp', 'shl', 'shr', 'sqrt', 'st', 'st.async', 'st.bulk', 'sub', 'xor')
-DIGEST = '003e4b6607d886e1'
+DIGEST = 'f684222194683cd1'
 
 VOCABULARY = VocabularyTable(
     types={
