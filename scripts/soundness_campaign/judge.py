@@ -61,10 +61,10 @@ def compare(truth: Truth, report: ProofReport) -> Record:
         record["outcome"] = "unknown illegal" if bad or truth.soft else "unknown legal"
         record["causes"] = sorted({f"{o.code}: {o.reason}" for o in report.obligations if o.verdict == "unknown"})
     else:
-        # Where barriers are not met by all, races are judged on the structure; outside its bounds neither
-        # order nor what was written is judged: there is no such element.
+        # Where barriers are not met by all, races are judged on the structure; outside its bounds neither order nor
+        # races nor what was written is judged: there is no such element, and where it would lie is anyone's guess.
         loose = {"race-free"} if "convergent" in bad else set()
-        loose |= {"consecutive", "defined"} if "in-bounds" in bad else set()
+        loose |= {"consecutive", "defined", "race-free"} if "in-bounds" in bad else set()
         extra = refuted - bad - loose - truth.soft
         lacks = any(o.counterexample is None for o in report.obligations if o.verdict == "refuted")
         record["outcome"] = "refuted wrong" if not bad | truth.soft or extra or lacks else "refuted right"

@@ -34,7 +34,7 @@ def disagreement(seed: int) -> str | None:
         return f"refuted for {sorted(refuted)}, but legal"
     # Where barriers are not met by all, races are judged on the structure; outside its bounds no order is judged.
     loose = {"race-free"} if "convergent" in bad else set()
-    loose |= {"consecutive"} if "in-bounds" in bad else set()
+    loose |= {"consecutive", "race-free"} if "in-bounds" in bad else set()
     wrong = refuted - bad - loose - truth.soft
     return f"refuted for {sorted(wrong)}, which hold" if wrong else None
 
