@@ -161,6 +161,8 @@ class _Position:
             return []
         if "symbol" in kinds and not function:
             return []
+        if use.role == "out" and symbol.kind == "register" and self._lost and sum_fits(symbol, "u", 64):
+            return self.problem("L246", f"'{symbol}' is no register; the policy is lost", False)
         data = use.role == "in" and not {"register", "predicate"}.isdisjoint(kinds)
         if data and symbol.kind in ("register", "label") and symbol.form == "plus" and not self._routine:
             return self._sum(symbol)
@@ -175,13 +177,22 @@ class _Position:
             return self.problem("L234", f"'{symbol}' as a constant is not in the manual", False)
         return self._mismatch(symbol)
 
+    @property
+    def _lost(self) -> bool:
+        """Does ``createpolicy`` take something that is no register as its destination?"""
+        rules = ("constant-destination", *(["constant-destination-of-cvt"] if "cvt" in self.words else ()))
+        return self.mnemonic == "createpolicy" and any(self._tolerated(rule) for rule in rules)
+
     def _sum(self, symbol: Symbol) -> list[Problem]:
         """The odd ``register+4``."""
         use = self.use
         bits = TYPE_BITS.get(use.type, 0)
         if use.type in PACKED or use.type in BRAIN:
-            taken = ("b32", "f16x2") if use.type == "f16x2" else ("b32",) if use.type in PACKED else ("b16",)
-            fits = symbol.kind == "register" and symbol.type in taken
+            # Before 13.5, which takes a function's name here too, brain floats want their exact width.
+            loose = use.type not in BRAIN or self._tolerated("function-as-brain")
+            plain = symbol.kind == "register" and symbol.type[:1] == "b" and symbol.type not in BRAIN
+            fits = plain and (loose or TYPE_BITS.get(symbol.type) == bits)
+            fits = fits or (use.type == "f16x2" and symbol.kind == "register" and symbol.type == "f16x2")
         else:
             fits = sum_fits(symbol, _LETTER[use.type[:1] or "b"], bits if self.strict else 0)
         if self.mnemonic == "createpolicy" and not self.strict:
@@ -242,10 +253,8 @@ class _Position:
         truth = use.type == "pred" and self.mnemonic in ("selp", "setp") and constant.kind != "float"
         if truth and use.role == "in":
             return self.problem("L240", f"a constant such as '{constant}' for a predicate is not in the manual", False)
-        if use.role == "out" and self.mnemonic == "createpolicy" and constant.kind != "float":
-            rules = ("constant-destination", *(["constant-destination-of-cvt"] if "cvt" in self.words else ()))
-            if any(self._tolerated(rule) for rule in rules):
-                return self.problem("L246", f"'{constant}' is no register; the policy is lost", False)
+        if use.role == "out" and constant.kind != "float" and self._lost:
+            return self.problem("L246", f"'{constant}' is no register; the policy is lost", False)
         if use.role != "in" or ("immediate" not in use.kinds and self.mnemonic != "cvta"):
             return self.problem("L206", f"operand '{use.name}' of '{self.mnemonic}' cannot be a constant")
         if use.type in _NO_CONSTANT:
