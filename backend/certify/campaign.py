@@ -201,8 +201,8 @@ def _load(path: Path) -> dict[str, Tally]:
         except json.JSONDecodeError:
             continue  # the last line of a run that was stopped while writing: that unit is done again
         found = [Disagreement(**{**one, "rules": tuple(one["rules"])}) for one in record["disagreements"]]
-        counts = (record[name] for name in ("asked", "accepted", "crashed", "legal"))
-        out[record["unit"]] = Tally(*counts, found, record["unpredicted"])
+        out[record["unit"]] = Tally(record["asked"], record["accepted"], record["crashed"], record["legal"], found,
+                                    record["unpredicted"])
     return out
 
 

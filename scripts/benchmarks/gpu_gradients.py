@@ -18,10 +18,10 @@ TITLE = "Gradients of cooperative tiles"
 METHOD = (
     "The adjoint of a tile copy (`B = A`: read B's gradient, add it atomically to A's, clear B's) and of an atomic "
     "accumulation (`B += A`: B's gradient stays), ours and Warp 1.19's backward launch of the same kernel (register "
-    "and shared, with and without its grid-stride loop; checked on both sides), 128, 256 and 512 threads a block; and "
-    "torch's `add_` and `zero_`. GB/s count each gradient's bytes as often as they must move: read, added to (read and "
-    "written), cleared. Every contestant first runs once on random gradients of small whole numbers, and all bytes are "
-    "compared."
+    "and shared, with and without its grid-stride loop; checked on both sides), 128, 256 and 512 threads a block "
+    "(64 and 1,024 too for partial tiles); and torch's `add_` and `zero_`. GB/s count each gradient's bytes as "
+    "often as they must move: read, added to (read and written), cleared. Every contestant first runs once on "
+    "random gradients of small whole numbers, and all bytes are compared."
 )
 
 
@@ -35,6 +35,11 @@ class Work:
     dtype: str
     adds: bool = False
     tile: tuple[int, int] = (64, 64)
+
+    @property
+    def blocks(self) -> tuple[int, ...]:
+        """Threads a block that are tried, on both sides."""
+        return (64, 128, 256, 512, 1024) if self.m % 64 else (128, 256, 512)
 
     @property
     def moved(self) -> int:
@@ -92,7 +97,7 @@ class Arrays:
 def _ours(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Contestant]:
     found = []
     given = (arrays.a, arrays.b, arrays.ga, arrays.gb)
-    for storage, threads in itertools.product(("register", "shared"), (128, 256, 512)):
+    for storage, threads in itertools.product(("register", "shared"), work.blocks):
         if work.adds and storage == "shared":
             continue        # an adjoint has no use for the forward tile's storage
         name = f"{storage}, {threads} threads"
@@ -113,7 +118,7 @@ def _warps(work: Work, arrays: Arrays, warp: object, remark: Callable[[str], Non
     found = []
     out = "tile_atomic_add" if work.adds else "tile_store"
     warp.build_tiles(work.dtype, work.tile, (True,), out, True)  # type: ignore[attr-defined]
-    for storage, threads, grid_stride in itertools.product(("register", "shared"), (128, 256, 512), (True, False)):
+    for storage, threads, grid_stride in itertools.product(("register", "shared"), work.blocks, (True, False)):
         name = f"Warp {storage}, {threads} threads{'' if grid_stride else ', no grid stride'}"
         try:
             launch = warp.backward(  # type: ignore[attr-defined]

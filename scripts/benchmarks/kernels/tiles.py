@@ -60,12 +60,12 @@ def accumulate(n, m, dtype, tile, threads):
     return tile_accumulate
 
 
-def copy_1d(n, dtype, tile, threads, storage, checked):
-    """The same for one dimension."""
+def copy_1d(n, dtype, tile, threads, storage, checked, align=16):
+    """The same for one dimension; arrays declared ``align`` bytes aligned, which bounds the width of the accesses."""
     grid = -(-n // tile)
 
     @T.function
-    def tile_copy_1d(A: T.Tensor((n,), dtype, align=16), B: T.Tensor((n,), dtype, align=16)):
+    def tile_copy_1d(A: T.Tensor((n,), dtype, align=align), B: T.Tensor((n,), dtype, align=align)):
         T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
         i = T.cuda.block_idx("x") * tile
         t = T.tile_load(A, shape=tile, offset=i, storage=storage, bounds_check=checked)
