@@ -3,7 +3,7 @@
 A label is what the assembler says of a line in a module of its own. To be fast, thousands are asked together, and what
 lines do to each other is undone here:
 
-- A *fatal* error stops the assembler at its line: what stands before and behind it is asked again.
+- A *fatal* error stops the assembler at its line: what stands before and behind it is asked again without it.
 - A *crash* says nothing about any line: the lines are halved until the culprit stands alone.
 - Any error hides what the assembler looks at later (the routines that it puts in for some instructions, the module as
   a whole, code generation). So lines without an error are asked again without the others, until none is left
@@ -33,6 +33,8 @@ _TIMEOUT = 300.0
 _OPTIONS = ("-w", "-O0")
 #: Lines that may hold an address of 32 bits where one of 64 is meant.
 _NARROW = re.compile(r"cvta\S*\.u32|mov\.[bus]32.*[\s,]gvar|\[%[us]?r\d")
+#: How a message begins that a line's own text explains.
+_SYNTAX = "Parsing error"
 _NAMED = re.compile(r"instruction '(\w+)")
 
 
@@ -96,13 +98,12 @@ def _together(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[L
         elif message.line or "aborted due to errors" not in message.text:
             elsewhere.append(message.text)
     if fatal is not None:
-        # What stands before is asked again without the fatal line, so that each answer comes from a run that ended.
         index, said = fatal
-        if len(lines) > 1 and _together(tool, setting, [lines[index]])[0].answer == "accept":
+        alone = said.startswith(_SYNTAX) or len(lines) == 1
+        if not alone and _together(tool, setting, [lines[index]])[0].answer == "accept":
             # The line is that of a routine that was put in for another line.
             return _halves(tool, setting, lines, said)
-        before, after = lines[:index], lines[index + 1 :]
-        return [*_together(tool, setting, before), Label("reject", said), *_together(tool, setting, after)]
+        return _but_fatal(tool, setting, lines, index, said)
     if not found:
         return [ACCEPTED] * len(lines) if outcome.status == "ok" else _nowhere(tool, setting, lines, elsewhere)
     labels = {n: Label("reject", said) for n, said in found.items()}
@@ -110,6 +111,27 @@ def _together(tool: Toolchain, setting: Setting, lines: Sequence[str]) -> list[L
         for n in [n for n, said in found.items() if _foreign(lines[n], said)]:
             (labels[n],) = _together(tool, setting, [lines[n]])
     rest = [n for n in range(len(lines)) if n not in found]
+    labels.update(zip(rest, _together(tool, setting, [lines[n] for n in rest]), strict=True))
+    return [labels[n] for n in range(len(lines))]
+
+
+def _but_fatal(tool: Toolchain, setting: Setting, lines: Sequence[str], index: int, said: str) -> list[Label]:
+    """Line ``index`` ends the assembler; syntax errors behind it are found first, one run each, then all others are
+    asked again, so that each answer comes from a run that ended."""
+    refused = {index: said}
+    start = index + 1
+    while start < len(lines):
+        outcome = run_tool(tool, module(setting, lines[start:]), setting.target, options=_OPTIONS, timeout=_TIMEOUT,
+                           keep=False)
+        base = first_line(setting)
+        # The first fatal message names the line; the one that says that the run was aborted comes behind it.
+        end = next((m for m in outcome.messages if m.severity == "fatal"), None)
+        if end is None or not end.text.startswith(_SYNTAX) or not 0 <= end.line - base < len(lines) - start:
+            break
+        refused[start + end.line - base] = end.text
+        start += end.line - base + 1
+    rest = [n for n in range(len(lines)) if n not in refused]
+    labels = {n: Label("reject", text) for n, text in refused.items()}
     labels.update(zip(rest, _together(tool, setting, [lines[n] for n in rest]), strict=True))
     return [labels[n] for n in range(len(lines))]
 
