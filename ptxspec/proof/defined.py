@@ -16,9 +16,9 @@ from ptxspec.proof import formula
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.numeric import NotNumeric, points
-from ptxspec.proof.registers import MAX_POINTS, Values, rows_of, slots_of
+from ptxspec.proof.registers import MAX_POINTS, Addressed, Values, as_registers, rows_of, slots_of
 from ptxspec.proof.state import Guards, Key, State, at, either, meet, named, past, picks, under
-from ptxspec.proof.tree import Access, Branch, Claimed, Loop, Node, Registers, Step
+from ptxspec.proof.tree import Branch, Claimed, Loop, Node, Registers, Step
 from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show
 
 #: Iterations of one loop that are interpreted one by one before the analysis treats it as a whole.
@@ -31,7 +31,7 @@ PERHAPS_TRIPS = 5
 
 @dataclass(frozen=True, slots=True)
 class Unwritten:
-    """A register byte that is read before anything was written there."""
+    """A register byte that is read before anything was written there; ``slot`` is -1 where the whole buffer is bare."""
 
     buffer: ir.Buffer
     slot: int
@@ -50,6 +50,8 @@ class Defined:
         self.written: list[set[Key]] = []  # what the bodies of loops write, while that is collected
         self.unsure: list[set[Key]] = []  # written in loops that are interpreted all at once
         self.fuzzy: set[Key] = set()  # bytes of which a loop made us know less than the truth
+        self.begun: set[ir.Buffer] = set()  # buffers that some statement above wrote to, wherever and whenever
+        self.denied: set[tuple[int, tuple[Expr, ...], tuple[Expr, ...]]] = set()  # reads that find nothing, and where
 
     def run(self, nodes: tuple[Node, ...]) -> list[Draft]:
         """Interpret the whole kernel."""
@@ -73,13 +75,14 @@ class Defined:
         apply = step.statement if isinstance(step.statement, ir.Apply) else None
         pred = at(apply.pred, values) if apply is not None and apply.pred is not None else None
         here = path if pred is None else (*path, pred)
-        touched = [*step.registers, *(_as_registers(a) for a in step.memory if a.buffer.scope == "local")]
+        touched = [*step.registers, *(as_registers(a) for a in step.memory if a.buffer.scope == "local")]
         for registers in touched:
             if registers.kind != "write":
                 self._read(registers, values, here)
         for registers in touched:
             if registers.kind == "read":
                 continue
+            self.begun.add(registers.buffer)
             if apply is not None and (apply.preserve_dst or isinstance(registers, Addressed)):
                 # Where the predicate is false the old value stays, so there must be one.
                 self._keep(registers, values, pred, step.outside, path)
@@ -101,7 +104,10 @@ class Defined:
 
     def _read(self, registers: Registers, values: Values, path: tuple[Expr, ...]) -> None:
         draft = self._draft(registers)
-        if any(i.claim == formula.FALSE or i.unknown for i in draft.items):
+        # One word that holds nothing is enough to be told, but only for these iterations and this way through the
+        # branches: they may never come, and others may.
+        where = (id(draft), path, tuple(f.condition for f in self.tied))
+        if where in self.denied or any(i.unknown for i in draft.items):
             return
         try:
             rows = slots_of(registers, values)
@@ -109,6 +115,11 @@ class Defined:
             places = named(registers, values)
             if places and all(self.state.get(k, frozenset()) is None for k in places):
                 draft.items.append(Item(formula.TRUE, registers.context))
+                return
+            if registers.buffer not in self.begun:
+                bare = Unwritten(registers.buffer, -1, 0, (), ())
+                self._need(draft, registers.context, frozenset(), path, (registers.buffer, -1), bare)
+                self.denied.add(where)
                 return
             self._whole(registers, draft, f"registers of {registers.buffer.name} are chosen by {problem}")
             return
@@ -129,6 +140,9 @@ class Defined:
                         key,
                         Unwritten(registers.buffer, byte, word, repeat, tuple(guards)),
                     )
+                    if not guards:
+                        self.denied.add(where)
+                        return
 
     def _whole(self, registers: Registers, draft: Draft, reason: str) -> None:
         """Slots that only the running kernel picks: fine when all of the buffer is written, else not understood."""
@@ -370,26 +384,3 @@ class Defined:
         start, stop, step = (int(p.value) for p in parts)  # type: ignore[attr-defined]
         found = range(start, stop, step) if step > 0 else None
         return found if found is not None and len(found) <= MAX_TRIPS else None
-
-
-class Addressed(Registers):
-    """Thread-local memory used through an address: where a predicate is false the old bytes stay."""
-
-    __slots__ = ()
-
-
-def _as_registers(access: Access) -> Registers:
-    return Addressed(
-        access.view,
-        access.kind,
-        access.words,
-        access.word_bytes,
-        access.free,
-        (),
-        (),
-        access.context,
-        access.statement,
-        access.operand,
-        access.span,
-        access.what,
-    )

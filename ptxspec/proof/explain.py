@@ -142,7 +142,9 @@ def _filled(result: Counterexample, draft: Draft, item: Item, env: Env) -> Count
     if isinstance(about, NeverWritten) and about.within is not None and byte is not None:
         byte += about.within
         lines.append(f"nobody has written byte {byte} of {array} (element {byte // element_bytes(about.buffer.dtype)})")
-    if isinstance(about, Unwritten):
+    if isinstance(about, Unwritten) and about.slot < 0:
+        lines.append(f"no register of {about.buffer.name} has been written by then")
+    elif isinstance(about, Unwritten):
         unit = element_bytes(about.buffer.dtype)
         lines.append(
             f"register {about.slot // unit} of {about.buffer.name} (byte {about.slot}) is read as word "

@@ -10,7 +10,7 @@ from ptxspec.lang import ir
 from ptxspec.proof import formula
 from ptxspec.proof.goals import Draft, Item, Simple
 from ptxspec.proof.numeric import NotNumeric, compiled, points
-from ptxspec.proof.tree import Registers, Step
+from ptxspec.proof.tree import Access, Registers, Step
 from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import Expr, Var, variables
 
@@ -97,3 +97,27 @@ def symbolic_disjoint(out: Registers) -> list[Item]:
             elif j < k or names:
                 items.append(Item(differ, out.context, Simple(f"words {j} and {k}")))
     return items
+
+
+class Addressed(Registers):
+    """Thread-local memory used through an address: where a predicate is false the old bytes stay."""
+
+    __slots__ = ()
+
+
+def as_registers(access: Access) -> Registers:
+    """The bytes that an access to thread-local memory names, as the registers that they are kept like."""
+    return Addressed(
+        access.view,
+        access.kind,
+        access.words,
+        access.word_bytes,
+        access.free,
+        (),
+        (),
+        access.context,
+        access.statement,
+        access.operand,
+        access.span,
+        access.what,
+    )
