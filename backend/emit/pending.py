@@ -16,8 +16,11 @@ from .context import Context
 
 #: An apply that loads more 32-bit registers than this is written in batches (a thread has at most 255).
 HELD_FROM = 176
-#: 32-bit registers that one batch loads: enough loads in flight, and room for everything else.
-BATCH = 128
+#: 32-bit registers that one batch loads: one vector of 16 bytes. Each more in flight costs its registers twice (the
+#: next batch is loaded while the last one is stored): the document's strided load takes 30 registers so, as many as
+#: nvcc's code, 46 with four vectors and 176 with 32. On an H200 a copy is fastest with one vector a thread in flight
+#: and full occupancy; who wants more takes several smaller applies, which are not held back.
+BATCH = 4
 
 _Held = tuple[Apply, list[Operand], Span | None, int]
 

@@ -41,11 +41,6 @@ KERNELS: tuple[tuple[str, str, Callable[[], object]], ...] = (
     ("strided_load of the document", "strided", lambda: moves.strided(T, S, TileLayout, 15)),
 )
 
-#: Kernels that hold more registers than nvcc's on purpose, and why.
-ON_PURPOSE = {
-    "strided": "on purpose: 32 loads are in flight, of nvcc six"
-}
-
 _OFFSET = re.compile(r"\b(?:LD|ST)[GSL]?\.?[\w.]* [^;]*\[U?R\d+[\w.]*(?:\+U?R\d+[\w.]*)?\+0x[0-9a-f]+\]")
 _INSTRUCTION = re.compile(r"/\*[0-9a-f]{4}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)")
 
@@ -118,8 +113,6 @@ def run(result: Result, quick: bool) -> None:
             if other.spill_stores:
                 note += f", spills {other.spill_stores} bytes"
         limit = float(other.registers) if other else None
-        if name in ON_PURPOSE:
-            note, limit = f"{note}; {ON_PURPOSE[name]}", None
         result.add(words, float(own.registers), "registers", against="nvcc", note=note,
                    other=float(other.registers) if other else None, budget=limit)
     result.remark(f"assembler of both sides: {cubin.tool.kind} {cubin.version}")

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 
 import pytest
-from benchmarks.emission import KERNELS, ON_PURPOSE, code_of, equivalents
+from benchmarks.emission import KERNELS, code_of, equivalents
 from ptxspec.backend.assemble import Cubin, assemble, default_toolchain, disassembler
 from ptxspec.backend.executable import Executable
 
@@ -61,7 +61,7 @@ def test_memory_instructions(name: str) -> None:
     assert resources.spill_stores == resources.spill_loads == resources.stack == 0
 
 
-@pytest.mark.parametrize("name", [n for n in EXPECTED if n not in ON_PURPOSE])
+@pytest.mark.parametrize("name", EXPECTED)
 def test_no_more_registers_than_nvcc(name: str) -> None:
     cuda = theirs()
     if cuda is None:
