@@ -33,8 +33,9 @@ _TIMEOUT = 300.0
 _OPTIONS = ("-w", "-O0")
 #: Lines that may hold an address of 32 bits where one of 64 is meant.
 _NARROW = re.compile(r"cvta\S*\.u32|mov\.[bus]32.*[\s,]gvar|\[%[us]?r\d")
-#: How a message begins that a line's own text explains.
-_SYNTAX = "Parsing error"
+#: How a message begins that only a line's own text explains: other marks may stand in an operand that was put into a
+#: routine, and then the line of another instruction is blamed.
+_SYNTAX = "Parsing error near ':'"
 _NAMED = re.compile(r"instruction '(\w+)")
 
 

@@ -16,7 +16,6 @@ from ptxspec.backend.device import (
     DeviceInfo,
     LaunchShape,
     PreparedLaunch,
-    check_shape,
     load_module,
     stream_handle,
     synchronize,
@@ -300,29 +299,6 @@ def test_a_type_that_cannot_be_passed(driver: Driver) -> None:
     with pytest.raises(LaunchError) as caught:
         prepared(types=("complex64",))
     assert caught.value.code == "R108"
-
-
-@pytest.mark.parametrize(
-    ("shape", "words"),
-    [
-        (LaunchShape.of(-1, 32), "grid.x is -1"), (LaunchShape.of((1, 70000), 32), "grid.y is 70000"),
-        (LaunchShape.of(1, 0), "block.x is 0"), (LaunchShape.of(1, (1, 1, 65)), "block.z is 65"),
-        (LaunchShape.of(1, (64, 32)), "2048 threads"), (LaunchShape.of(1, 32, shared=300000), "300000 bytes"),
-        (LaunchShape.of(1, 32, shared=-1), "-1 bytes"), (LaunchShape.of(3, 32, cluster=2), "no multiple"),
-        (LaunchShape.of(32, 32, cluster=32), "most are 16"), (LaunchShape.of(4, 32, cluster=0), "cluster is"),
-    ],
-)
-def test_impossible_shapes(shape: LaunchShape, words: str) -> None:
-    with pytest.raises(LaunchError, match=words) as caught:
-        check_shape(shape, H200)
-    assert caught.value.code == "R107"
-
-
-@pytest.mark.parametrize("grid", [(), (1, 2, 3, 4)])
-def test_too_few_or_too_many_extents(grid: tuple[int, ...]) -> None:
-    with pytest.raises(LaunchError) as caught:
-        LaunchShape.of(grid, 32)
-    assert caught.value.code == "R107"
 
 
 def test_a_kernel_that_allows_fewer_threads(driver: Driver) -> None:
