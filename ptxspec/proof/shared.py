@@ -22,7 +22,8 @@ from ptxspec.proof.intervals import Occurrence, gather
 from ptxspec.proof.numeric import NotNumeric, compiled, points
 from ptxspec.proof.tree import Access
 from ptxspec.proof.walk import Walker
-from ptxspec.scalar.expr import show
+from ptxspec.scalar.expr import Var, show
+from ptxspec.scalar.index import index
 
 if TYPE_CHECKING:
     from ptxspec.proof.defined_bytes import Bytes
@@ -111,6 +112,9 @@ def _fill(access: Access, left: dict[ir.Buffer, set[int]], walker: Walker) -> No
     total = storage_elements(access.buffer)
     size = element_bytes(access.buffer.dtype)
     names = (*walker.threads.tid, *access.free)
+    if total.is_const and _dense(access, names) >= total.const * size:
+        left[access.buffer] = set()
+        return
     grid = points(names, MOST_POINTS)
     if grid is None or not total.is_const or total.const * size > MOST_POINTS * access.size:
         return
@@ -124,6 +128,23 @@ def _fill(access: Access, left: dict[ir.Buffer, set[int]], walker: Walker) -> No
             return
         (first,) = place(*at)
         bytes_left.difference_update(range(first, first + access.size))
+
+
+def _dense(access: Access, names: tuple[Var, ...]) -> int:
+    """So many bytes from the start of the array are surely written, by whatever number of threads: their offsets are
+    the numbers whose digits the threads and repeats are, each as far apart as all lower ones reach. 0: not told."""
+    place = index(access.words[0])
+    reach = access.size
+    if place.const:
+        return 0
+    for monomial, step in sorted(place.terms, key=lambda term: term[1]):
+        digit = monomial[0]
+        if len(monomial) != 1 or digit not in names or not isinstance(digit, Var) or digit.lo != 0:
+            return 0
+        if step != reach or digit.hi is None:
+            return 0
+        reach *= digit.hi + 1
+    return reach
 
 
 def _item(access: Access, failure: Failure, finding: Finding, writes: bool, before: bool, moved: bool) -> Item:
