@@ -121,10 +121,10 @@ def _but_fatal(tool: Toolchain, setting: Setting, lines: Sequence[str], index: i
     asked again, so that each answer comes from a run that ended."""
     refused = {index: said}
     start = index + 1
+    base = first_line(setting)
     while start < len(lines):
         outcome = run_tool(tool, module(setting, lines[start:]), setting.target, options=_OPTIONS, timeout=_TIMEOUT,
                            keep=False)
-        base = first_line(setting)
         # The first fatal message names the line; the one that says that the run was aborted comes behind it.
         end = next((m for m in outcome.messages if m.severity == "fatal"), None)
         if end is None or not end.text.startswith(_SYNTAX) or not 0 <= end.line - base < len(lines) - start:

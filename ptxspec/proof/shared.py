@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 #: Threads and repeats of a write that are gone through without NumPy.
 MOST_POINTS = 2048
 
+
 @dataclass(frozen=True, slots=True)
 class NeverWritten:
     """A read of shared bytes that were not written before.
@@ -149,8 +150,7 @@ def _dense(access: Access, names: tuple[Var, ...]) -> int:
 
 def _item(access: Access, failure: Failure, finding: Finding, writes: bool, before: bool, moved: bool) -> Item:
     """The claim that the byte was written there (false where nobody can have): it fails unless the facts of the place
-    exclude that. ``moved``: bytes
-    are not counted from the start of the array."""
+    exclude that. ``moved``: bytes are not counted from the start of the array."""
     context: Context = access.context
     for fact in failure.facts:
         context = context.extend(fact)

@@ -20,7 +20,20 @@ from ptxspec.scalar.expr import Const, Expr, is_float
 from ptxspec.tiles.tape import Taping
 
 
-class Backwards(Reader):
+class Reversing(Reader):
+    """What every reader of adjoints adds to the one that it reads with: gradient parameters, loops run backwards."""
+
+    def _parameters(self, source: Source, frame: Frame) -> None:
+        super()._parameters(source, frame)
+        assert isinstance(self.tracer, Taping)
+        add_gradients(self.tracer)
+
+    def _loop(self, ranges: list[LoopRange], target: ast.expr, place: ast.expr, node: ast.For) -> None:
+        first, *inner = ranges
+        super()._loop([backwards(first, self, node), *inner], target, place, node)
+
+
+class Backwards(Reversing):
     """Reads a kernel backwards: see :mod:`ptxspec.tiles.tape`."""
 
     def read(self) -> ir.Kernel:
@@ -36,15 +49,6 @@ class Backwards(Reader):
             with suppress(Returned):
                 self.exec_body(source.node.body)
             return self.tracer.finish()
-
-    def _parameters(self, source: Source, frame: Frame) -> None:
-        super()._parameters(source, frame)
-        assert isinstance(self.tracer, Taping)
-        add_gradients(self.tracer)
-
-    def _loop(self, ranges: list[LoopRange], target: ast.expr, place: ast.expr, node: ast.For) -> None:
-        first, *inner = ranges
-        super()._loop([backwards(first, self, node), *inner], target, place, node)
 
 
 def add_gradients(tracer: Taping) -> None:

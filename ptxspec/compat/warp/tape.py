@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -10,31 +9,19 @@ from typing import TYPE_CHECKING
 from ptxspec.compat.warp.arrays import Array, zeros_like
 from ptxspec.compat.warp.kernels import Launch, WarpReader, recorders
 from ptxspec.diagnostics import Diagnostic, LaunchError
-from ptxspec.lang.loops import LoopRange
-from ptxspec.lang.reader.frame import Frame
-from ptxspec.lang.reader.source import Source
 from ptxspec.scalar.expr import is_float
-from ptxspec.tiles.adjoint import add_gradients, backwards
+from ptxspec.tiles.adjoint import Reversing
 from ptxspec.tiles.tape import Taping
 
 if TYPE_CHECKING:
     from typing import Self
 
 
-class WarpBackwards(WarpReader):
+class WarpBackwards(Reversing, WarpReader):
     """Reads a Warp kernel backwards."""
 
     tracer_type = Taping
     suffix = "_adjoint"
-
-    def _parameters(self, source: Source, frame: Frame) -> None:
-        super()._parameters(source, frame)
-        assert isinstance(self.tracer, Taping)
-        add_gradients(self.tracer)
-
-    def _loop(self, ranges: list[LoopRange], target: ast.expr, place: ast.expr, node: ast.For) -> None:
-        first, *inner = ranges
-        super()._loop([backwards(first, self, node), *inner], target, place, node)
 
 
 class Tape:
