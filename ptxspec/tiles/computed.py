@@ -55,7 +55,7 @@ class ComputedTile:
         plan = Plan(self.shape, 0, natural(extent, element_bytes(self.dtype)), tracer.threads)
         cells = registers(tracer, (plan.repeats, plan.words), self.dtype, "tile")
         for repeat in range(plan.repeats):
-            first = plan.at(plan.group(repeat, tracer.linear_thread()))[0]
+            first = plan.at(repeat, tracer.linear_thread())[0]
             for word in range(plan.words):
                 value = self.formula(typed.binary("add", first, word))
                 at = (typed.literal(repeat, "int32"), typed.literal(word, "int32"))

@@ -33,14 +33,13 @@ def each(tracer: Tracer, plan: Plan, *bodies: Body, ahead: int | None = None) ->
             for body in bodies:
                 with loop(tracer, count, "repeat", unroll=True) as k:
                     repeat = typed.binary("add", first, k)
-                    start = isinstance(repeat, Const) and repeat.value == 0
-                    body(repeat, plan.at(plan.group(0 if start else repeat, thread)))
+                    body(repeat, plan.at(repeat, thread))
         done += trips * count
     if plan.rest:
         with when(tracer, typed.compare("lt", thread, plan.rest)):
             last = typed.literal(plan.full, "int32")
             for body in bodies:
-                body(last, plan.at(plan.group(plan.full, thread)))
+                body(last, plan.at(plan.full, thread))
 
 
 def window(region: Region, at: Sequence[Expr], axis: int, words: int) -> TensorView:

@@ -13,7 +13,7 @@ from math import prod
 from ptxspec.layout import S, TileLayout, laneid, tx, warpid
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import Expr
+from ptxspec.scalar.expr import Const, Expr
 
 
 @dataclass(frozen=True)
@@ -49,15 +49,12 @@ class Plan:
         """Axes from the slowest to the fastest."""
         return (*(k for k in range(len(self.shape)) if k != self.axis), self.axis)
 
-    def group(self, repeat: Expr | int, thread: Expr) -> Expr:
-        """The number of the thread's group of one repeat."""
-        if isinstance(repeat, int) and repeat == 0:
-            return thread
-        base = typed.binary("mul", repeat, self.threads) if isinstance(repeat, Expr) else repeat * self.threads
-        return typed.binary("add", base, thread)
+    def at(self, repeat: Expr | int, thread: Expr) -> tuple[Expr, ...]:
+        """Tile coordinates of the first element of the thread's group of one repeat.
 
-    def at(self, group: Expr) -> tuple[Expr, ...]:
-        """Tile coordinates of the first element of a group."""
+        The repeat's part of a coordinate is kept apart from the thread's wherever block size and extents allow it, so
+        that the thread's is computed once, and conditions on axes that all repeats share are computed once as well.
+        """
         found: dict[int, Expr] = {}
         below = 1
         for axis in reversed(self.order()):
@@ -65,12 +62,27 @@ class Plan:
             if extent == 1:
                 found[axis] = typed.literal(0, "int32")
                 continue
-            value = typed.binary("floordiv", group, below) if below > 1 else group
-            if below * extent < self.groups or (ix.bounds(ix.index(value))[1] or extent) >= extent:
-                value = typed.binary("floormod", value, extent)
+            value = self._coordinate(repeat, thread, below, extent)
             found[axis] = typed.binary("mul", value, self.words) if axis == self.axis and self.words > 1 else value
             below *= extent
         return tuple(found[k] for k in range(len(self.shape)))
+
+    def _coordinate(self, repeat: Expr | int, thread: Expr, below: int, extent: int) -> Expr:
+        """``(repeat * threads + thread) // below % extent``, by the simplest formula that gives it."""
+        slowest = below * extent == self.groups
+        if below % self.threads == 0:
+            value = _over(repeat, below // self.threads)
+            return value if slowest else _within(value, extent)
+        if self.threads % below:
+            value = _over(_plus(thread, repeat, self.threads), below)
+        elif self.threads % (below * extent) == 0:
+            return _within(_over(thread, below), extent)
+        elif below * extent % self.threads == 0:
+            turns = below * extent // self.threads
+            return _plus(_over(thread, below), repeat if slowest else _within(repeat, turns), self.threads // below)
+        else:
+            value = _plus(_over(thread, below), repeat, self.threads // below)
+        return value if slowest and (ix.bounds(ix.index(value))[1] or extent) < extent else _within(value, extent)
 
     def narrowed(self, words: int) -> Plan:
         """The same tile in smaller groups."""
@@ -82,3 +94,23 @@ class Plan:
             return TileLayout(S[(self.repeats, self.threads // 32, 32, self.words):
                                 (self.words, 1 @ warpid, 1 @ laneid, 1)])
         return TileLayout(S[(self.repeats, self.threads, self.words): (self.words, 1 @ tx, 1)])
+
+
+def _over(value: Expr | int, divisor: int) -> Expr:
+    """``value // divisor``."""
+    value = typed.literal(value, "int32") if isinstance(value, int) else value
+    return value if divisor == 1 else typed.binary("floordiv", value, divisor)
+
+
+def _within(value: Expr | int, extent: int) -> Expr:
+    """``value % extent``."""
+    value = typed.literal(value, "int32") if isinstance(value, int) else value
+    return typed.binary("floormod", value, extent)
+
+
+def _plus(value: Expr, repeat: Expr | int, step: int) -> Expr:
+    """``value + repeat * step``."""
+    if isinstance(repeat, int) or isinstance(repeat, Const):
+        more = (repeat if isinstance(repeat, int) else int(repeat.value)) * step
+        return typed.binary("add", value, more) if more else value
+    return typed.binary("add", value, typed.binary("mul", repeat, step) if step > 1 else repeat)

@@ -15,7 +15,7 @@ from ptxspec.layout import S, TileLayout
 from ptxspec.layout.value import Value
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Poly, Var, int_range, is_integer
+from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer
 from ptxspec.tiles.access import WIDEST, widest
 from ptxspec.tiles.facts import Known
 
@@ -58,7 +58,7 @@ class Region:
 
     def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
         """Array indices of the tile's element ``at``, typed."""
-        return tuple(typed.binary("add", o, c) for o, c in zip(self.offset, at))
+        return tuple(_placed(o, c) for o, c in zip(self.offset, at))
 
     def byte(self, at: Sequence[Expr | int]) -> Poly:
         """Byte offset of the tile's element ``at`` from the base of the storage."""
@@ -209,6 +209,13 @@ class Region:
         """True when a group of ``words`` along ``axis`` is surely inside or outside as a whole."""
         return self.known.multiple(ix.index(self.offset[axis]), words) and \
             self.known.multiple(self.array.ir.shape[axis], words)
+
+
+def _placed(offset: Expr, at: Expr | int) -> Expr:
+    """``offset + at``; what repeats add comes last, so that the sum before it is the same for all of them."""
+    if isinstance(at, Op) and at.name == "add":
+        return typed.binary("add", _placed(offset, at.args[0]), at.args[1])
+    return typed.binary("add", offset, at)
 
 
 def natural(extent: int, size: int) -> int:

@@ -162,7 +162,10 @@ class TapedTile:
         self.dtype = dtype
         self.plan = plan
         self.cells = registers(tracer, (plan.repeats, plan.words), dtype, "gradient")
+        self._block = tracer.blocks[-1]
+        before = len(self._block)
         move.clear(tracer, plan, self.cells)
+        self._zeros = tuple(self._block[before:])
 
     def __repr__(self) -> str:
         return f"gradient of a tile of {self.dtype} {list(self.shape)}"
@@ -183,13 +186,31 @@ class TapedTile:
         """Refused, as single elements are (K240)."""
         return self[0]
 
+    def receive(self, cells: TensorView) -> None:
+        """Add registers that nothing else uses: the first ones to come are the tile's from then on."""
+        if self._first():
+            self.cells = cells
+        else:
+            self.add(cells)
+
+    def _first(self) -> bool:
+        """True where nothing has been added on any way to here; then the zeros are not written either."""
+        zeros, self._zeros = self._zeros, ()
+        if not zeros or self.tracer.blocks[-1] is not self._block:
+            return False
+        written = set(map(id, zeros))
+        self._block[:] = [s for s in self._block if id(s) not in written]
+        return True
+
     def add(self, cells: TensorView, change: Callable[[Expr], Expr] = lambda value: value) -> None:
         """Add ``change(cells[k])`` to every element."""
-        tracer, plan = self.tracer, self.plan
+        tracer, plan, first = self.tracer, self.plan, self._first()
         with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
                 loop(tracer, plan.words, "word", unroll=True) as word:
             at = (repeat, word)
-            total = typed.binary("add", _read(tracer, self.cells, at), change(_read(tracer, cells, at)))
+            total = change(_read(tracer, cells, at))
+            if not first:
+                total = typed.binary("add", _read(tracer, self.cells, at), total)
             tracer.emit(ir.Store(self.cells.ir, at, typed.cast(total, self.dtype), tracer.place()))
 
     def under(self, plan: Plan) -> TapedTile:
@@ -295,7 +316,7 @@ def store(tracer: Taping, region: Region, tile: TapedTile, *, clears: bool) -> N
 
     def reverse() -> None:
         tracer.touch(buffer)
-        tile.add(move.load(tracer, back, tile.plan, "gradient"))
+        tile.receive(move.load(tracer, back, tile.plan, "gradient"))
         if clears:
             tracer.postpone(buffer, clear)
 

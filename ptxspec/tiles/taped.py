@@ -23,7 +23,7 @@ def rearranged(tile: TapedTile, shape: tuple[int, ...], back: Callable[[SharedTi
     made = _new(tile, shape) if plan is None else TapedTile(tile.tracer, shape, tile.dtype, plan)
 
     def reverse() -> None:
-        tile.add(_read(tile, back(_shown(made))))
+        tile.receive(_read(tile, back(_shown(made))))
 
     tile.tracer.record(reverse)
     return made
@@ -44,7 +44,7 @@ def repeated(tile: TapedTile, shape: tuple[int, ...]) -> TapedTile:
                 place = typed.binary("floormod", below, shape[k])
                 items[k] = place if k < lead else slice(place, typed.binary("add", place, 1))
                 below = typed.binary("floordiv", below, shape[k])
-            tile.add(_read(tile, shown.sub[tuple(items)]))
+            tile.receive(_read(tile, shown.sub[tuple(items)]))
 
     tracer.record(reverse)
     return made

@@ -123,7 +123,7 @@ class RegisterTile:
                    help="choose a block size that divides the tile, or read t[i, j], which goes through shared memory")
         found: list[tuple[Expr, ...]] = []
         for repeat in range(plan.repeats):
-            first = plan.at(plan.group(repeat, tracer.linear_thread()))
+            first = plan.at(repeat, tracer.linear_thread())
             for word in range(plan.words):
                 at = tuple(typed.binary("add", c, word) if k == plan.axis and word else c for k, c in enumerate(first))
                 self._owned[tuple(map(id, at))] = at, typed.literal(repeat, "int32"), typed.literal(word, "int32")
