@@ -69,11 +69,12 @@ def _code(text: str) -> int:
 class Expr:
     """Base of all nodes. ``dtype`` names the type; ``span`` is where the user wrote it (not part of equality)."""
 
-    __slots__ = ("_hash", "dtype", "span")
+    __slots__ = ("_hash", "_variables", "dtype", "span")
 
     dtype: str
     span: Span | None
     _hash: int
+    _variables: tuple[Var, ...]     # set when first asked for
 
     def _key(self) -> tuple[object, ...]:
         raise NotImplementedError
@@ -224,7 +225,11 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 def variables(expr: Expr) -> tuple[Var, ...]:
     """The distinct variables of ``expr``, in order of creation."""
-    return tuple(sorted((n for n in walk(expr) if isinstance(n, Var)), key=lambda v: v.uid))
+    try:
+        return expr._variables
+    except AttributeError:
+        expr._variables = tuple(sorted((n for n in walk(expr) if isinstance(n, Var)), key=lambda v: v.uid))
+        return expr._variables
 
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "floormod": "%", "div": "/", "and": "&", "or": "|",

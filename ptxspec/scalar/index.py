@@ -26,7 +26,8 @@ def constant(value: int) -> Poly:
 
 def _build(const: int, terms: Mapping[Monomial, int]) -> Poly:
     kept = [(m, c) for m, c in terms.items() if c]
-    kept.sort(key=lambda t: _order(t[0]))
+    if len(kept) > 1:
+        kept.sort(key=lambda t: _order(t[0]))
     return Poly(const, tuple(kept))
 
 
@@ -42,10 +43,16 @@ def atom(expr: Expr) -> Poly:
 def add(*values: Like) -> Poly:
     """Sum."""
     const = 0
-    terms: dict[Monomial, int] = {}
+    parts = []
     for value in values:
         poly = index(value)
         const += poly.const
+        if poly.terms:
+            parts.append(poly)
+    if len(parts) < 2:  # numbers added to one polynomial leave its terms as they are
+        return Poly(const, parts[0].terms if parts else ())
+    terms: dict[Monomial, int] = {}
+    for poly in parts:
         for monomial, coefficient in poly.terms:
             terms[monomial] = terms.get(monomial, 0) + coefficient
     return _build(const, terms)

@@ -76,7 +76,7 @@ class Plan:
         if self.threads % below:
             value = _over(_plus(thread, repeat, self.threads), below)
         elif self.threads % (below * extent) == 0:
-            return _within(_over(thread, below), extent)
+            return _over(thread, below) if self.threads == below * extent else _within(_over(thread, below), extent)
         elif below * extent % self.threads == 0:
             turns = below * extent // self.threads
             return _plus(_over(thread, below), repeat if slowest else _within(repeat, turns), self.threads // below)
