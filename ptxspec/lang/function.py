@@ -69,10 +69,13 @@ class KernelFunction:
         """Read the kernel for the target that is aimed at."""
         return _read(self.function, self._around)
 
-    def adjoint(self) -> KernelFunction:
-        """The kernel that carries gradients backwards: see :func:`ptxspec.tiles.adjoint.adjoint`."""
+    def adjoint(self, *, atomics: bool = True) -> KernelFunction:
+        """The kernel that carries gradients backwards: see :func:`ptxspec.tiles.adjoint.adjoint`.
+
+        ``atomics=False`` adds to gradients without atomics where the proof shows that no two threads meet.
+        """
         from importlib import import_module
-        made = import_module("ptxspec.tiles.adjoint").adjoint(self)  # by name: tiles stand above
+        made = import_module("ptxspec.tiles.adjoint").adjoint(self, atomics=atomics)  # by name: tiles stand above
         assert isinstance(made, KernelFunction)
         return made
 

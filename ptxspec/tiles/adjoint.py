@@ -36,6 +36,8 @@ class Reversing(Reader):
 class Backwards(Reversing):
     """Reads a kernel backwards: see :mod:`ptxspec.tiles.tape`."""
 
+    atomics = True
+
     def read(self) -> ir.Kernel:
         """The typed adjoint."""
         source = source_of(self.definition)
@@ -44,6 +46,7 @@ class Backwards(Reversing):
         self.frames.append(frame)
         span = Span(source.file, source.node.lineno, source.node.col_offset + 1)
         self.tracer = Taping(self.definition.__name__ + "_adjoint", source.file, span, self.place, self.excerpt)
+        self.tracer.atomics = self.atomics
         with tracing(self.tracer):
             self._parameters(source, frame)
             with suppress(Returned):
@@ -83,26 +86,33 @@ def backwards(loop: LoopRange, reader: Reader, node: ast.AST) -> LoopRange:
 class Adjoint(KernelFunction):
     """The adjoint of a kernel: its parameters are the kernel's, then ``A_grad`` for each floating-point array ``A``."""
 
-    def __init__(self, function: FunctionType, around: Mapping[str, object]) -> None:
+    def __init__(self, function: FunctionType, around: Mapping[str, object], atomics: bool) -> None:
         super().__init__(function, around)
         self.__name__ = function.__name__ + "_adjoint"
+        self._atomics = atomics
 
     def read(self) -> ir.Kernel:
         """The typed adjoint; KernelError with the user's line where an operation has none."""
-        return Backwards(self.function, self._around).read()
+        reader = Backwards(self.function, self._around)
+        reader.atomics = self._atomics
+        return reader.read()
 
 
-_known: dict[KernelFunction, Adjoint] = {}
+_known: dict[tuple[KernelFunction, bool], Adjoint] = {}
 
 
-def adjoint(kernel: KernelFunction) -> Adjoint:
+def adjoint(kernel: KernelFunction, *, atomics: bool = True) -> Adjoint:
     """The adjoint of ``kernel``, a kernel of tile loads, moves, linear arithmetic and stores.
 
     It is compiled, proved and called like any kernel, with the kernel's arguments followed by one gradient for each
     floating-point array. A load adds its tile's gradient atomically to the array's; a store adds the gradient of the
     written region to the tile's and then clears it; an atomic addition leaves it. Offsets, indices and conditions get
     no gradient. Codes K240, K241.
+
+    ``atomics=False``: gradients are read, added to and written back, which moves wider and is faster, for launches that
+    are alone in changing the gradients. That no two threads of the launch add to the same element becomes an
+    obligation: a kernel whose tiles overlap is refused, with the two threads.
     """
-    if kernel not in _known:
-        _known[kernel] = Adjoint(kernel.function, kernel._around)
-    return _known[kernel]
+    if (kernel, atomics) not in _known:
+        _known[kernel, atomics] = Adjoint(kernel.function, kernel._around, atomics)
+    return _known[kernel, atomics]

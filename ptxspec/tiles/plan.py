@@ -110,7 +110,7 @@ def _within(value: Expr | int, extent: int) -> Expr:
 
 def _plus(value: Expr, repeat: Expr | int, step: int) -> Expr:
     """``value + repeat * step``."""
-    if isinstance(repeat, int) or isinstance(repeat, Const):
+    if isinstance(repeat, (int, Const)):
         more = (repeat if isinstance(repeat, int) else int(repeat.value)) * step
         return typed.binary("add", value, more) if more else value
     return typed.binary("add", value, typed.binary("mul", repeat, step) if step > 1 else repeat)

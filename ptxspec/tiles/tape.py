@@ -35,6 +35,7 @@ class Taping(Tracer):
     def __init__(self, name: str, file: str, span: Span, place: Callable[[], Span], excerpt: Callable[[], str]) -> None:
         super().__init__(name, file, span, place, excerpt)
         self.gradients: dict[ir.Buffer, ir.Buffer] = {}
+        self.atomics = True     # False: gradients are added to without atomics, which the proof must bear out
         self._tapes: list[list[Callable[[], None]]] = [[]]
         self._recording = True
         self._postponed: list[tuple[ir.Buffer, Callable[[], None]]] = []
@@ -161,11 +162,11 @@ class TapedTile:
         self.shape = shape
         self.dtype = dtype
         self.plan = plan
-        self.cells = registers(tracer, (plan.repeats, plan.words), dtype, "gradient")
+        self._cells = registers(tracer, (plan.repeats, plan.words), dtype, "gradient")
         self._block = tracer.blocks[-1]
         before = len(self._block)
-        move.clear(tracer, plan, self.cells)
-        self._zeros = tuple(self._block[before:])
+        move.clear(tracer, plan, self._cells)
+        self._zeros = tuple(self._block[before:])       # taken out again where a first gradient takes their place
 
     def __repr__(self) -> str:
         return f"gradient of a tile of {self.dtype} {list(self.shape)}"
@@ -186,10 +187,16 @@ class TapedTile:
         """Refused, as single elements are (K240)."""
         return self[0]
 
+    @property
+    def cells(self) -> TensorView:
+        """The registers with what has been added so far."""
+        self._zeros = ()
+        return self._cells
+
     def receive(self, cells: TensorView) -> None:
         """Add registers that nothing else uses: the first ones to come are the tile's from then on."""
         if self._first():
-            self.cells = cells
+            self._cells = cells
         else:
             self.add(cells)
 
@@ -210,8 +217,8 @@ class TapedTile:
             at = (repeat, word)
             total = change(_read(tracer, cells, at))
             if not first:
-                total = typed.binary("add", _read(tracer, self.cells, at), total)
-            tracer.emit(ir.Store(self.cells.ir, at, typed.cast(total, self.dtype), tracer.place()))
+                total = typed.binary("add", _read(tracer, self._cells, at), total)
+            tracer.emit(ir.Store(self._cells.ir, at, typed.cast(total, self.dtype), tracer.place()))
 
     def under(self, plan: Plan) -> TapedTile:
         """The tile owned by threads as ``plan`` says; its gradient comes back through shared memory."""
@@ -292,7 +299,8 @@ def load(tracer: Taping, region: Region, plan: Plan, shape: tuple[int, ...]) -> 
 
     A thread owns as many neighbours as one addition takes, so that neighbouring threads add to neighbouring places.
     """
-    plan = plan.narrowed(min(plan.words, region.words(plan.axis), RED.limit(region.array)))
+    if tracer.atomics:
+        plan = plan.narrowed(min(plan.words, region.words(plan.axis), RED.limit(region.array)))
     tile = TapedTile(tracer, shape, region.array.dtype, plan)
     back = _over_gradient(tracer, region)
     if back is not None:
@@ -325,7 +333,17 @@ def store(tracer: Taping, region: Region, tile: TapedTile, *, clears: bool) -> N
 
 def _add(tracer: Taping, back: Region, plan: Plan, tile: TapedTile) -> None:
     tracer.touch(back.array.ir.buffer)
-    move.add(tracer, back, plan, tile.cells, vectors=True)
+    if tracer.atomics:
+        move.add(tracer, back, plan, tile.cells, vectors=True)
+        return
+    cells = tile.cells      # the addition is written into the registers that bring the sum, so it is done in order
+    before = move.load(tracer, back, plan, "sum")
+    with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
+            loop(tracer, plan.words, "word", unroll=True) as word:
+        at = (repeat, word)
+        total = typed.binary("add", _read(tracer, before, at), _read(tracer, cells, at))
+        tracer.emit(ir.Store(before.ir, at, typed.cast(total, tile.dtype), tracer.place()))
+    move.store(tracer, back.anew(), plan, before)
 
 
 def _over_gradient(tracer: Taping, region: Region) -> Region | None:

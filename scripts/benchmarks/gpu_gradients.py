@@ -19,9 +19,10 @@ METHOD = (
     "The adjoint of a tile copy (`B = A`: read B's gradient, add it atomically to A's, clear B's) and of an atomic "
     "accumulation (`B += A`: B's gradient stays), ours and Warp 1.19's backward launch of the same kernel (register "
     "and shared, with and without its grid-stride loop; checked on both sides), 128, 256 and 512 threads a block "
-    "(64 and 1,024 too for partial tiles); and torch's `add_` and `zero_`. GB/s count each gradient's bytes as "
-    "often as they must move: read, added to (read and written), cleared. Every contestant first runs once on "
-    "random gradients of small whole numbers, and all bytes are compared."
+    "(64 and 1,024 too for partial tiles). \"Plain\": `adjoint(atomics=False)`, which adds without atomics because the "
+    "proof shows that no two threads meet; compared with torch's `add_` and `zero_`, which do the same. GB/s count "
+    "each gradient's bytes as often as they must move: read, added to (read and written), cleared. Every contestant "
+    "first runs once on random gradients of small whole numbers, and all bytes are compared."
 )
 
 
@@ -97,16 +98,16 @@ class Arrays:
 def _ours(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Contestant]:
     found = []
     given = (arrays.a, arrays.b, arrays.ga, arrays.gb)
-    for storage, threads in itertools.product(("register", "shared"), work.blocks):
-        if work.adds and storage == "shared":
+    for storage, atomics, threads in itertools.product(("register", "shared"), (True, False), work.blocks):
+        if (work.adds or not atomics) and storage == "shared":
             continue        # an adjoint has no use for the forward tile's storage
-        name = f"{storage}, {threads} threads"
+        name = f"{storage}, {threads} threads" if atomics else f"plain, {threads} threads"
         if work.adds:
             kernel = tiles.accumulate(work.n, work.m, work.dtype, work.tile, threads)
         else:
             kernel = tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, True)
         try:
-            executable = ptxspec.compile(kernel.adjoint(), target="cuda")
+            executable = ptxspec.compile(kernel.adjoint(atomics=atomics), target="cuda")
         except Exception as error:
             remark(f"{name} not compiled: {type(error).__name__}: {str(error)[:300]}")
             continue
@@ -157,14 +158,19 @@ def run(result: Result, quick: bool) -> None:
                 sound.append(entry)
         arrays.gb.copy_(arrays.seed)
         rates = {name: gigabytes(ms, work.moved) for name, ms in race(sound, 3 if quick else 9).items()}
-        mine = {e.name: rates[e.name] for e in sound if e.ours}
-        warps = {name: rate for name, rate in rates.items() if name.startswith("Warp")}
-        if mine:
-            best = max(mine, key=lambda name: mine[name])
-            for peers in (warps, {n: r for n, r in rates.items() if n.startswith("torch")}):
-                top = max(peers, key=lambda name: peers[name], default="Warp")
-                result.add(f"{work.words} ({best})", mine[best], "GB/s", against=top, other=peers.get(top), lower=False)
+        _report(result, work, rates, [entry.name for entry in sound if entry.ours])
         for name, rate in sorted(rates.items(), key=lambda item: -item[1]):
             result.remark(f"{work.words}: {name}: {rate:,.0f} GB/s")
         del arrays, entries, sound
         torch.cuda.empty_cache()
+
+
+def _report(result: Result, work: Work, rates: dict[str, float], mine: list[str]) -> None:
+    """Our best with atomics against Warp's best, our best without against torch."""
+    for plain, peer in ((False, "Warp"), (True, "torch")):
+        own = {name: rates[name] for name in mine if name.startswith("plain") == plain}
+        peers = {name: rate for name, rate in rates.items() if name.startswith(peer)}
+        if own:
+            best = max(own, key=lambda name: own[name])
+            top = max(peers, key=lambda name: peers[name], default=peer)
+            result.add(f"{work.words} ({best})", own[best], "GB/s", against=top, other=peers.get(top), lower=False)

@@ -12,17 +12,20 @@ from benchmarks.contestants import gigabytes, memcpy, memcpy_2d, ours, torch_cop
 from benchmarks.race import Contestant, compete, random_bits, require_gpu
 from benchmarks.record import Result
 from ptxspec import T
+from ptxspec.layout import S, TileLayout
 
 TITLE = "Cooperative tile copies"
 METHOD = (
     "`tile_load` then `tile_store` over a whole array, ours and Warp 1.19's (register and shared storage, checked "
-    "and unchecked, with and without its grid-stride loop), the same tile shape; 128, 256 and 512 threads a block "
-    "on both sides (1,024 too for partial tiles); in one dimension also with arrays declared `align=8`, which makes "
-    "ours move 8 bytes an access. Otherwise as in the dense copy. The driver's copy and torch's go along memory and "
-    "know of no tiles. The best of Warp's variants is the peer of each row; below the table, every variant that was "
-    "run."
+    "and unchecked, with and without its grid-stride loop), the same tile shape; 128 to 1,024 threads a block on both "
+    "sides; on both sides also with two neighbouring tiles a block, both loaded before they are stored, and ours one "
+    "after the other; in one dimension also with arrays declared `align=8`, which makes ours move 8 bytes an access. "
+    "Otherwise as in the dense copy. The driver's copy and torch's go along memory and know of no tiles. The best of "
+    "Warp's variants is the peer of each row; below the table, every variant that was run."
 )
 
+#: Tiles a block takes in Warp's variants.
+COUNTS = (1, 2)
 TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint8, "float64": torch.float64}
 
 
@@ -43,7 +46,7 @@ class Work:
     @property
     def blocks(self) -> tuple[int, ...]:
         """Threads a block that are tried, on both sides."""
-        return (128, 256, 512, 1024) if self.partial else (128, 256, 512)
+        return (128, 256, 512, 1024)
 
     @property
     def warp_dtype(self) -> str:
@@ -88,23 +91,30 @@ def _arrays(work: Work) -> tuple[torch.Tensor, torch.Tensor]:
 def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callable[[str], None]) -> list[Contestant]:
     from benchmarks.kernels import tiles
 
+    def single(storage: str, threads: int, checked: bool, align: int = 16) -> object:
+        if work.m == 0:
+            return tiles.copy_1d(work.n, work.dtype, work.tile[0], threads, storage, checked, align)
+        if work.inner > 1:
+            return tiles.copy_vectors(work.n, work.m, work.inner, work.dtype, work.tile, threads, storage, checked)
+        return tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, checked, work.pitch)
+
+    def double(storage: str, threads: int, together: bool) -> object:
+        shape = tuple(n for n in (work.n, work.m, work.inner if work.inner > 1 else 0) if n)
+        layout = "default" if work.pitch is None else TileLayout(S[shape : (work.pitch, 1)])
+        tile = work.tile if work.inner == 1 else (*work.tile, work.inner)
+        return tiles.copy_several(shape, work.dtype, tile, 2, threads, storage, together=together, layout=layout)
+
     found = []
-    for storage in ("register", "shared"):
-        for threads, checked in itertools.product(work.blocks, (True,) if work.partial else (False, True)):
+    for storage, threads in itertools.product(("register", "shared"), work.blocks):
+        for checked in (True,) if work.partial else (False, True):
             name = f"{storage}, {'checked' if checked else 'unchecked, proved'}, {threads} threads"
-
-            def make(storage: str = storage, threads: int = threads, checked: bool = checked) -> object:
-                if work.m == 0:
-                    return tiles.copy_1d(work.n, work.dtype, work.tile[0], threads, storage, checked)
-                if work.inner > 1:
-                    return tiles.copy_vectors(work.n, work.m, work.inner, work.dtype, work.tile, threads, storage,
-                                              checked)
-                return tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, checked, work.pitch)
-
-            found += ours(name, make, arrays, remark)
-            if work.m == 0:     # in one dimension half the width can be faster; declaring align=8 chooses it
-                found += ours(f"{name}, align=8", lambda s=storage, t=threads, c=checked: tiles.copy_1d(
-                    work.n, work.dtype, work.tile[0], t, s, c, 8), arrays, remark)
+            found += ours(name, lambda s=storage, t=threads, c=checked: single(s, t, c), arrays, remark)
+        if work.m == 0:     # in one dimension half the width can be faster; declaring align=8 chooses it
+            found += ours(f"{storage}, checked, {threads} threads, align=8",
+                          lambda s=storage, t=threads: single(s, t, True, 8), arrays, remark)
+        for together, words in ((True, "two tiles together"), (False, "two tiles in turn")):
+            found += ours(f"{storage}, checked, {threads} threads, {words}",
+                          lambda s=storage, t=threads, g=together: double(s, t, g), arrays, remark)
     return found
 
 
@@ -113,13 +123,13 @@ def _warps(
 ) -> list[Contestant]:
     found = []
     checks = (True,) if work.partial else (False, True)
-    for threads, storage, checked, grid_stride in itertools.product(
-            work.blocks, ("register", "shared"), checks, (True, False)):
+    for threads, storage, checked, grid_stride, count in itertools.product(
+            work.blocks, ("register", "shared"), checks, (True, False), COUNTS):
         name = (f"Warp {storage}, {'checked' if checked else 'unchecked'}, {threads} threads"
-                f"{'' if grid_stride else ', no grid stride'}")
+                f"{'' if grid_stride else ', no grid stride'}{'' if count == 1 else ', two tiles together'}")
         try:
             launch = warp.tiles(*arrays, work.warp_dtype, work.tile, storage, checked,  # type: ignore[attr-defined]
-                                grid_stride=grid_stride, block=threads)
+                                grid_stride=grid_stride, block=threads, count=count)
             launch()
             torch.cuda.synchronize()
         except Exception as error:
@@ -146,7 +156,8 @@ def run(result: Result, quick: bool) -> None:
         mine = _ours(work, (a, b), result.remark)
         entries = [*([plain] if a.is_contiguous() else []), torch_copy(b, a), *mine]
         if warp is not None:
-            warp.build_tiles(work.warp_dtype, work.tile, (True,) if work.partial else (False, True), blocks=work.blocks)
+            warp.build_tiles(work.warp_dtype, work.tile, (True,) if work.partial else (False, True), blocks=work.blocks,
+                             counts=COUNTS)
             entries += _warps(work, (a, b), warp, result.remark)
         times = compete(entries, b, a, result.remark, 3 if quick else 9)
         rates = {name: gigabytes(ms, 2 * a.numel() * size) for name, ms in times.items()}

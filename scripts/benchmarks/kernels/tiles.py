@@ -74,6 +74,33 @@ def copy_1d(n, dtype, tile, threads, storage, checked, align=16):
     return tile_copy_1d
 
 
+def copy_several(shape, dtype, tile, count, threads, storage, *, together, layout="default", align=16):
+    """A checked copy of ``shape`` (one, two, or two and the scalars of an element) in which a block takes ``count``
+    neighbouring tiles: all loaded and then all stored (``together``), or one after the other."""
+    axis = 0 if len(tile) == 1 else 1
+    inner = (0,) * (len(tile) - axis - 1)
+    grid = (-(-shape[axis] // (tile[axis] * count)), *(-(-shape[k] // tile[k]) for k in range(axis)))
+    places = list(range(count))
+
+    @T.function
+    def tile_copy_several(A: T.Tensor(shape, dtype, layout=layout, align=align),
+                          B: T.Tensor(shape, dtype, layout=layout, align=align)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
+        outer = (T.cuda.block_idx("y") * tile[0],) if axis else ()
+        j = T.cuda.block_idx("x") * (tile[axis] * count)
+        if together:
+            held = [T.tile_load(A, shape=tile, offset=(*outer, j + k * tile[axis], *inner), storage=storage)
+                    for k in places]
+            for k, t in zip(places, held):
+                T.tile_store(B, t, offset=(*outer, j + k * tile[axis], *inner))
+        else:
+            for k in T.unroll(count):
+                t = T.tile_load(A, shape=tile, offset=(*outer, j + k * tile[axis], *inner), storage=storage)
+                T.tile_store(B, t, offset=(*outer, j + k * tile[axis], *inner))
+
+    return tile_copy_several
+
+
 def copy_any(storage, threads):
     """The copy for every size: 64x64 float32 tiles, extents known at launch."""
     rows, columns = T.dim("rows"), T.dim("columns")

@@ -89,20 +89,26 @@ import warp as wp
 @wp.kernel(enable_backward={backward}, grid_stride={grid_stride})
 def move_tiles(a: wp.array(dtype=wp.{dtype}, ndim={rank}), b: wp.array(dtype=wp.{dtype}, ndim={rank})):
     {index} = wp.tid()
-    t = wp.tile_load(a, shape={shape}, offset={offset}, storage="{storage}", bounds_check={checked})
-    wp.{out}(b, t, offset={offset}, bounds_check={checked})
 """
+_LOAD = '    t{k} = wp.tile_load(a, shape={shape}, offset={offset}, storage="{storage}", bounds_check={checked})\n'
+_STORE = "    wp.{out}(b, t{k}, offset={offset}, bounds_check={checked})\n"
 
 
 @functools.cache
-def _tile_kernel(dtype, shape, storage, checked, grid_stride, out="tile_store", backward=False):
-    """A kernel in a module of its own, written to a file because Warp reads its kernels' source."""
+def _tile_kernel(dtype, shape, storage, checked, grid_stride, out="tile_store", backward=False, count=1):
+    """A kernel in a module of its own, written to a file because Warp reads its kernels' source.
+
+    A block takes ``count`` tiles, neighbours along the last axis: all loaded, then all stored.
+    """
     names = "ijkl"[: len(shape)]
-    offset = ", ".join(f"{name} * {extent}" for name, extent in zip(names, shape, strict=True))
-    text = _TILES.format(
-        grid_stride=grid_stride, dtype=dtype, rank=len(shape), index=", ".join(names), shape=tuple(shape),
-        offset=f"({offset},)", storage=storage, checked=checked, out=out, backward=backward,
-    )
+    *outer, last = (f"{name} * {extent}" for name, extent in zip(names, shape, strict=True))
+    offsets = [", ".join([*outer, last if count == 1 else f"({names[-1]} * {count} + {k}) * {shape[-1]}"])
+               for k in range(count)]
+    text = _TILES.format(grid_stride=grid_stride, dtype=dtype, rank=len(shape), index=", ".join(names),
+                         backward=backward)
+    for form in (_LOAD, _STORE):
+        text += "".join(form.format(k=k, shape=tuple(shape), offset=f"({offset},)", storage=storage, checked=checked,
+                                    out=out) for k, offset in enumerate(offsets))
     path = Path(tempfile.mkdtemp()) / f"warp_tiles_{abs(hash(text))}.py"
     path.write_text(text)
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -117,24 +123,25 @@ BLOCKS = (128, 256, 512)
 STORAGES = ("register", "shared")
 
 
-def build_tiles(dtype, shape, checks, out="tile_store", backward=False, blocks=BLOCKS):
+def build_tiles(dtype, shape, checks, out="tile_store", backward=False, blocks=BLOCKS, counts=(1,)):
     """Build every variant of a tile kernel, several at a time; what fails to build shows when it is launched."""
-    kernels = [_tile_kernel(dtype, tuple(shape), storage, checked, grid_stride, out, backward)
-               for storage in STORAGES for checked in checks for grid_stride in (True, False)]
+    kernels = [_tile_kernel(dtype, tuple(shape), storage, checked, grid_stride, out, backward, count)
+               for storage in STORAGES for checked in checks for grid_stride in (True, False) for count in counts]
     for block in blocks:
         with contextlib.suppress(Exception):
             wp.force_load(wp.get_device("cuda:0"), [kernel.module for kernel in kernels], block, 8)
 
 
-def _launched(kernel, views, shape, block, **more):
-    dim = tuple(-(-extent // tile) for extent, tile in zip(views[0].shape, shape, strict=True))
+def _launched(kernel, views, shape, block, count=1, **more):
+    steps = (*shape[:-1], shape[-1] * count)
+    dim = tuple(-(-extent // step) for extent, step in zip(views[0].shape, steps, strict=True))
     return _recorded(kernel, dim, views, block, tiled=True, **more)
 
 
-def tiles(a, b, dtype, shape, storage, checked, grid_stride=True, block=BLOCK):
+def tiles(a, b, dtype, shape, storage, checked, grid_stride=True, block=BLOCK, count=1):
     """Tile copy of torch tensors; partial tiles are covered by rounding the number of tiles up."""
-    kernel = _tile_kernel(dtype, tuple(shape), storage, checked, grid_stride)
-    return _launched(kernel, [wp.from_torch(x, dtype=DTYPES[dtype]) for x in (a, b)], shape, block)
+    kernel = _tile_kernel(dtype, tuple(shape), storage, checked, grid_stride, count=count)
+    return _launched(kernel, [wp.from_torch(x, dtype=DTYPES[dtype]) for x in (a, b)], shape, block, count)
 
 
 def backward(arrays, gradients, dtype, shape, storage, grid_stride, block, out):
