@@ -84,10 +84,14 @@ class SharedTile(TensorView):
     # --- single elements
 
     def __getitem__(self, key: object) -> TensorView | ElementRef:
+        self.settled()
+        return super().__getitem__(key)
+
+    def settled(self) -> None:
+        """A barrier, where elements may have been assigned since the last one and all threads come by."""
         if self._changes.some and together(self._tracer):
             insert(self._tracer, "before elements of the tile are read, for threads that assigned some")
             self._changes.some = False
-        return super().__getitem__(key)
 
     def ptxspec_assign(self, key: object, write: Callable[[object], None]) -> None:
         """``t[key] = x``: ``write`` emits the store of one element."""

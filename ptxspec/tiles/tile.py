@@ -13,9 +13,9 @@ from ptxspec.lang.tensor import ElementRef, TensorView
 from ptxspec.lang.trace import Tracer
 from ptxspec.layout import TileLayout
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import Expr, Var, int_range, is_integer
+from ptxspec.scalar.expr import Expr
 from ptxspec.tiles import move
-from ptxspec.tiles.build import loop, registers
+from ptxspec.tiles.elementwise import PARTIAL, At, computed, read
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
 from ptxspec.tiles.shared import SharedTile
@@ -155,9 +155,22 @@ class RegisterTile:
                 self._written.append(self._tracer.blocks[-1])
                 write(own)
                 return
+        self.moved().ptxspec_assign(key, write)
+
+    def home(self) -> SharedTile | None:
+        """Where the elements are in shared memory, if they are there, or in use there, so that changes go there."""
+        return self.moved() if self._shown() else self._home
+
+    def moved(self) -> SharedTile:
+        """The tile in shared memory, where it stays (K242 where code before this place uses the registers)."""
         if self._home is None:
             self._home = self._moved()
-        self._home.ptxspec_assign(key, write)
+        return self._home
+
+    def changing(self) -> TensorView:
+        """The registers, about to be written."""
+        self._written.append(self._tracer.blocks[-1])
+        return self.cells()
 
     def _shown(self) -> bool:
         """True where a copy in shared memory is in use, which must not differ from the registers."""
@@ -254,54 +267,45 @@ class RegisterTile:
         span = self._tracer.place()
         if isinstance(other, SharedTile) and tuple(other.shape) == self.shape:
             other = other.registers(self.plan)
-        if isinstance(other, RegisterTile) and (other.shape != self.shape or other.plan != self.plan):
-            refuse("K234", f"tiles of {list(self.shape)} and {list(other.shape)} elements are laid out differently and "
-                           "do not combine element by element", span,
-                   help="give both loads the same shape and unit-stride axis")
+        if isinstance(other, RegisterTile) and other.shape != self.shape:
+            refuse("K234", f"tiles of {list(self.shape)} and {list(other.shape)} elements do not combine element by "
+                           "element", span, help="give both the same shape")
         if not isinstance(other, (RegisterTile, Expr, int, float)):
             refuse("K234", f"a tile combines with a tile or a number, not {said(other)}", span)
-        self._numbers(span)
+        self.numbers(span)
+        theirs = other.under(self.plan) if isinstance(other, RegisterTile) else other
         mine = self.cells()
-        theirs = other.cells() if isinstance(other, RegisterTile) else other
 
-        def value(at: tuple[Expr, Expr]) -> Expr:
-            a: Expr = self._read(mine, at)
-            b = self._read(theirs, at) if isinstance(theirs, TensorView) else theirs
+        def value(at: At) -> Expr:
+            a: Expr = read(self._tracer, mine, at)
+            b = read(self._tracer, theirs, at) if isinstance(theirs, TensorView) else theirs
             assert isinstance(b, (Expr, int, float))
             return typed.binary(name, b, a, span) if reflected else typed.binary(name, a, b, span)
 
-        return self._made(value)
+        return self._made(value, name in PARTIAL)
 
-    def _numbers(self, span: Span) -> None:
+    def under(self, plan: Plan) -> TensorView:
+        """The registers, dealt out as ``plan`` says; through shared memory where they are not dealt out so already."""
+        return self.cells() if plan == self.plan else self.seen_by_all().registers(plan).cells()
+
+    def numbers(self, span: Span) -> None:
+        """Refuse tiles of untyped bits (K234)."""
         if self.dtype.startswith("bits"):
             refuse("K234", f"a tile of {self.dtype} has no arithmetic: untyped bits are only moved", span,
                    help="view the array as numbers first: A.view(\"uint32\")")
 
     def ptxspec_unary(self, name: str) -> RegisterTile:
         """``-self`` element by element."""
-        self._numbers(self._tracer.place())
+        self.numbers(self._tracer.place())
         mine = self.cells()
-        return self._made(lambda at: typed.unary(name, self._read(mine, at), self._tracer.place()))
+        return self._made(lambda at: typed.unary(name, read(self._tracer, mine, at), self._tracer.place()))
 
     def astype(self, dtype: object) -> RegisterTile:
         """The tile with every element converted."""
         from ptxspec.lang.types import dtype_name
         to, mine = dtype_name(dtype), self.cells()
-        return self._made(lambda at: typed.cast(self._read(mine, at), to, self._tracer.place()))
+        return self._made(lambda at: typed.cast(read(self._tracer, mine, at), to, self._tracer.place()))
 
-    def _made(self, value: Callable[[tuple[Expr, Expr]], Expr]) -> RegisterTile:
-        tracer, plan = self._tracer, self.plan
-        made: TensorView | None = None
-        with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
-                loop(tracer, plan.words, "word", unroll=True) as word:
-            result = value((repeat, word))
-            made = registers(tracer, (plan.repeats, plan.words), result.dtype, "tile")
-            tracer.emit(ir.Store(made.ir, (repeat, word), result, tracer.place()))
-        return RegisterTile(tracer, self.shape, made.dtype, plan, made)
-
-    def _read(self, cells: TensorView, at: tuple[Expr, Expr]) -> Var:
-        dtype, span = cells.dtype, self._tracer.place()
-        low, high = int_range(dtype) if is_integer(dtype) else (None, None)
-        result = Var("element", dtype, "value", low, high, span)
-        self._tracer.emit(ir.Load(result, cells.ir, at, span))
-        return result
+    def _made(self, value: Callable[[At], Expr], careful: bool = False) -> RegisterTile:
+        made = computed(self._tracer, self.plan, value, careful=careful)
+        return RegisterTile(self._tracer, self.shape, made.dtype, self.plan, made)

@@ -47,10 +47,28 @@ def tile_transpose(t: RegisterTile | SharedTile) -> SharedTile:
     own = shape_of(t, "tile_transpose", tracer)
     if len(own) != 2:
         refuse("K231", f"a tile of {len(own)} dimensions has no transpose", tracer.place())
+    return permuted(t, (1, 0))
+
+
+def permuted(t: object, order: tuple[int, ...]) -> SharedTile:
+    """The tile with axis ``order[k]`` as its axis k, without moving it."""
+    tracer = current("a tile")
     if isinstance(t, TapedTile):
-        return taped.rearranged(t, (own[1], own[0]), lambda s: s.permute(1, 0))
+        back = tuple(order.index(k) for k in range(len(order)))
+        return taped.rearranged(t, tuple(t.shape[k] for k in order),  # type: ignore[return-value]
+                                lambda s: s.permute(*back))
     shared = shared_of(t, "tile_transpose", tracer)
-    return shared.seen_as(shared.permute(1, 0))
+    return shared.seen_as(shared.permute(*order))
+
+
+def part(t: object, items: tuple[object, ...]) -> SharedTile:
+    """``t[items]``: ranges keep their axis, numbers drop it."""
+    tracer = current("T.tile_view")
+    if isinstance(t, TapedTile):
+        refuse("K240", "a window of a tile has no gradient", tracer.place(), help="load the window by itself")
+    shared = shared_of(t, "tile_view", tracer)
+    shared.settled()
+    return shared.seen_as(shared.sub[items])
 
 
 def tile_reshape(t: RegisterTile | SharedTile, shape: int | tuple[int, ...]) -> SharedTile:

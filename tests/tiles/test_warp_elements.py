@@ -224,7 +224,7 @@ def test_equal_computed_indices_are_refused() -> None:
     @wp.kernel
     def scatter(x: wp.array2d[float], y: wp.array2d[float]):
         t = wp.tile_load(x, shape=(M, N))
-        wp.tile_store_indexed(y, indices=wp.tile_arange(M) // 2, t=t)
+        wp.tile_store_indexed(y, indices=wp.tile_arange(M, dtype=int) // 2, t=t)
 
     with pytest.raises(ptxspec.ProofError) as caught:
         wp.launch_tiled(scatter, dim=1, inputs=[random(M, N), wp.zeros((M, N))], block_dim=32)
@@ -235,7 +235,8 @@ def test_gathered_by_indices_under_other_coordinates() -> None:
     """load_indexed_non_owning: the index tile is reshaped first."""
     @wp.kernel
     def gather(a: wp.array[float], b: wp.array[float], c: wp.array[float], listed: wp.array2d[int]):
-        wp.tile_store(b, wp.tile_load_indexed(a, indices=wp.tile_arange(0, M, 2), shape=(M // 2,), storage="shared"))
+        even = wp.tile_arange(0, M, 2, dtype=int)
+        wp.tile_store(b, wp.tile_load_indexed(a, indices=even, shape=(M // 2,), storage="shared"))
         picked = wp.tile_reshape(wp.tile_load(listed, shape=(2, M // 4), storage="shared"), shape=(M // 2,))
         wp.tile_store(c, wp.tile_load_indexed(a, indices=picked, shape=(M // 2,), axis=0))
 

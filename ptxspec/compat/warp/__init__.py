@@ -27,30 +27,71 @@ from ptxspec.compat.warp.arrays import (
     zeros_like,
 )
 from ptxspec.compat.warp.builtins import (
-    abs,
     block_dim,
-    max,
-    min,
     tid,
-    tile,
-    tile_arange,
     tile_atomic_add,
     tile_atomic_add_indexed,
-    tile_broadcast,
-    tile_empty,
-    tile_full,
     tile_load,
     tile_load_indexed,
-    tile_ones,
-    tile_reshape,
-    tile_squeeze,
+    tile_map,
     tile_store,
     tile_store_indexed,
-    tile_transpose,
-    tile_view,
-    tile_zeros,
 )
 from ptxspec.compat.warp.kernels import Kernel, kernel, launch, launch_tiled
+from ptxspec.compat.warp.making import (
+    tile,
+    tile_arange,
+    tile_empty,
+    tile_from_thread,
+    tile_full,
+    tile_ones,
+    tile_zeros,
+    untile,
+)
+from ptxspec.compat.warp.moving import (
+    tile_assign,
+    tile_astype,
+    tile_axpy,
+    tile_broadcast,
+    tile_diag_add,
+    tile_extract,
+    tile_reshape,
+    tile_scatter_add,
+    tile_scatter_masked,
+    tile_slice_indexed,
+    tile_squeeze,
+    tile_transpose,
+    tile_view,
+)
+from ptxspec.compat.warp.outside import OUTSIDE, outside
+from ptxspec.compat.warp.scalars import (
+    abs,
+    add,
+    bit_and,
+    bit_or,
+    bit_xor,
+    clamp,
+    div,
+    floordiv,
+    invert,
+    isfinite,
+    isinf,
+    isnan,
+    lshift,
+    max,
+    min,
+    mod,
+    mul,
+    neg,
+    nonzero,
+    pos,
+    rshift,
+    sign,
+    step,
+    sub,
+    unot,
+)
+from ptxspec.compat.warp.scalars import where_ as where
 from ptxspec.compat.warp.tape import Tape
 from ptxspec.compat.warp.types import (
     COMPOUNDS,
@@ -103,19 +144,25 @@ def synchronize() -> None:
         wait(None)
 
 
-def __getattr__(name: str) -> Compound:
-    """Vectors, matrices, quaternions: ``wp.vec3``, ``wp.mat33`` and their kin."""
+def __getattr__(name: str) -> Compound | Callable[..., object]:
+    """Vectors, matrices, quaternions: ``wp.vec3``, ``wp.mat33`` and their kin; and what Warp has but this has not."""
     if name in COMPOUNDS:
         return COMPOUNDS[name]
+    if name in OUTSIDE:
+        return outside(name)
     raise AttributeError(f"ptxspec.compat.warp has no `{name}`")
 
 
 __all__ = [
-    "Array", "Kernel", "Tape", "abs", "array", "array1d", "array2d", "array3d", "array4d", "bfloat16", "block_dim",
-    "clone", "config", "constant", "empty", "empty_like", "float16", "float32", "float64", "from_numpy", "full",
-    "func", "init", "int16", "int32", "int64", "int8", "kernel", "launch", "launch_tiled", "max", "min", "ones",
-    "static", "struct", "synchronize", "tid", "tile", "tile_arange", "tile_atomic_add", "tile_atomic_add_indexed",
-    "tile_broadcast", "tile_empty", "tile_full", "tile_load", "tile_load_indexed", "tile_ones", "tile_reshape",
-    "tile_squeeze", "tile_store", "tile_store_indexed", "tile_transpose", "tile_view", "tile_zeros", "uint16",
-    "uint32", "uint64", "uint8", "zeros", "zeros_like",
+    "Array", "Kernel", "Tape", "abs", "add", "array", "array1d", "array2d", "array3d", "array4d", "bfloat16",
+    "bit_and", "bit_or", "bit_xor", "block_dim", "clamp", "clone", "config", "constant", "div", "empty",
+    "empty_like", "float16", "float32", "float64", "floordiv", "from_numpy", "full", "func", "init", "int16",
+    "int32", "int64", "int8", "invert", "isfinite", "isinf", "isnan", "kernel", "launch", "launch_tiled", "lshift",
+    "max", "min", "mod", "mul", "neg", "nonzero", "ones", "pos", "rshift", "sign", "static", "step", "struct",
+    "sub", "synchronize", "tid", "tile", "tile_arange", "tile_assign", "tile_astype", "tile_atomic_add",
+    "tile_atomic_add_indexed", "tile_axpy", "tile_broadcast", "tile_diag_add", "tile_empty", "tile_extract",
+    "tile_from_thread", "tile_full", "tile_load", "tile_load_indexed", "tile_map", "tile_ones", "tile_reshape",
+    "tile_scatter_add", "tile_scatter_masked", "tile_slice_indexed", "tile_squeeze", "tile_store",
+    "tile_store_indexed", "tile_transpose", "tile_view", "tile_zeros", "uint16", "uint32", "uint64", "uint8",
+    "unot", "untile", "where", "zeros", "zeros_like",
 ]

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NoReturn
 
 from ptxspec import tiles
-from ptxspec.compat.warp.types import element
-from ptxspec.lang import cuda, ir, scalars
+from ptxspec.compat.warp.making import whole_shape
+from ptxspec.compat.warp.state import LaunchState, inner, kind_of, launching, marked
+from ptxspec.lang import cuda
 from ptxspec.lang.errors import refuse
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import current, intrinsic
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import Expr, is_integer
+from ptxspec.scalar.expr import Expr
 from ptxspec.tiles import RegisterTile
-
-
-@dataclass(frozen=True)
-class LaunchState:
-    """How the kernel being read is launched: ``dim`` as the caller gave it, one block for each element when ``tiled``,
-    in blocks of ``block`` threads (a plain launch of fewer starts as many as it needs); ``trailing`` are the axes
-    inside one element of each array parameter."""
-
-    dim: tuple[int, ...]
-    tiled: bool
-    block: int = 0
-    trailing: dict[ir.Buffer, tuple[int, ...]] = field(default_factory=dict)
-
-
-launching: ContextVar[LaunchState | None] = ContextVar("ptxspec_warp_launch", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,121 +76,59 @@ def block_dim() -> Expr:
     return typed.literal(state.block, "int32") if state is not None and state.block else cuda.block_dim("x")
 
 
-def _inner(a: object) -> tuple[int, ...]:
-    state = launching.get()
-    if state is None or not isinstance(a, TensorView):
-        return ()
-    return state.trailing.get(a.ir.buffer, ())
-
-
-def _shape(value: object, inner: tuple[int, ...]) -> tuple[object, ...]:
-    return (*(value if isinstance(value, (tuple, list)) else (value,)), *inner)
-
-
-def _offset(value: object, inner: tuple[int, ...]) -> object:
+def _offset(value: object, more: tuple[int, ...]) -> object:
     if value is None:
         return None
-    return (*(value if isinstance(value, (tuple, list)) else (value,)), *(0 for _ in inner))
-
-
-class _TileType:
-    """The annotation ``wp.tile[float, M, N]`` of a function's parameter; what is passed is what counts."""
-
-    def __getitem__(self, key: object) -> _TileType:
-        return self
-
-    def __call__(self, *args: object, **kwargs: object) -> _TileType:
-        return self
-
-
-tile = _TileType()
-
-
-@intrinsic
-def tile_full(shape: object, value: object, dtype: object = None, storage: str = "register") -> object:
-    """:func:`ptxspec.tiles.tile_full`; elements of vectors and matrices are filled throughout."""
-    kind = element(float if dtype is None else dtype)
-    return tiles.tile_full(_shape(shape, kind.trailing), value, kind.scalar, storage)  # type: ignore[arg-type]
-
-
-@intrinsic
-def tile_zeros(shape: object, dtype: object = float, storage: str = "register") -> object:
-    """A tile of zeros."""
-    return tile_full(shape, 0, dtype, storage)
-
-
-@intrinsic
-def tile_ones(shape: object, dtype: object = float, storage: str = "register") -> object:
-    """A tile of ones."""
-    return tile_full(shape, 1, dtype, storage)
-
-
-@intrinsic
-def tile_empty(shape: object, dtype: object = float, storage: str = "register") -> object:
-    """A tile whose values mean nothing yet (zeros, so that results never depend on old registers)."""
-    return tile_full(shape, 0, dtype, storage)
+    return (*(value if isinstance(value, (tuple, list)) else (value,)), *(0 for _ in more))
 
 
 @intrinsic
 def tile_load(a: TensorView, shape: object, offset: object = None, storage: str = "register",
               bounds_check: bool = True, aligned: bool = False) -> RegisterTile | TensorView:
     """:func:`ptxspec.tiles.tile_load`; arrays of vectors and matrices are loaded whole elements at a time."""
-    inner = _inner(a)
-    return tiles.tile_load(a, _shape(shape, inner), _offset(offset, inner),  # type: ignore[arg-type]
-                           storage, bounds_check, aligned)
+    more = inner(a)
+    return marked(tiles.tile_load(a, whole_shape(shape, more), _offset(offset, more),  # type: ignore[arg-type]
+                                  storage, bounds_check, aligned), kind_of(a))
 
 
 @intrinsic
 def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = None, bounds_check: bool = True,
                aligned: bool = False) -> None:
     """:func:`ptxspec.tiles.tile_store`."""
-    tiles.tile_store(a, t, _offset(offset, _inner(a)), bounds_check, aligned)
+    tiles.tile_store(a, t, _offset(offset, inner(a)), bounds_check, aligned)
 
 
 @intrinsic
 def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object = None, bounds_check: bool = True,
                     aligned: bool = False) -> RegisterTile:
     """:func:`ptxspec.tiles.tile_atomic_add`: the tile of the old values."""
-    return tiles.tile_atomic_add(a, t, _offset(offset, _inner(a)), bounds_check, aligned)
+    return marked(tiles.tile_atomic_add(a, t, _offset(offset, inner(a)), bounds_check, aligned), kind_of(a))
 
 
 @intrinsic
 def tile_load_indexed(a: TensorView, indices: RegisterTile | TensorView, shape: object, offset: object = None,
                       axis: int = 0, storage: str = "register") -> RegisterTile | TensorView:
     """:func:`ptxspec.tiles.tile_load_indexed`."""
-    inner = _inner(a)
-    return tiles.tile_load_indexed(a, indices, _shape(shape, inner), _offset(offset, inner),  # type: ignore[arg-type]
-                                   axis, storage)
+    more = inner(a)
+    return marked(tiles.tile_load_indexed(a, indices, whole_shape(shape, more),  # type: ignore[arg-type]
+                                          _offset(offset, more), axis, storage), kind_of(a))
 
 
 @intrinsic
 def tile_store_indexed(a: TensorView, indices: RegisterTile | TensorView, t: RegisterTile | TensorView,
                        offset: object = None, axis: int = 0) -> None:
     """:func:`ptxspec.tiles.tile_store_indexed`."""
-    tiles.tile_store_indexed(a, indices, t, _offset(offset, _inner(a)), axis)
+    tiles.tile_store_indexed(a, indices, t, _offset(offset, inner(a)), axis)
 
 
 @intrinsic
 def tile_atomic_add_indexed(a: TensorView, indices: RegisterTile | TensorView, t: RegisterTile | TensorView,
                             offset: object = None, axis: int = 0) -> RegisterTile:
     """:func:`ptxspec.tiles.tile_atomic_add_indexed`."""
-    return tiles.tile_atomic_add_indexed(a, indices, t, _offset(offset, _inner(a)), axis)
+    return marked(tiles.tile_atomic_add_indexed(a, indices, t, _offset(offset, inner(a)), axis), kind_of(a))
 
 
 @intrinsic
-def tile_arange(*span: object, dtype: object = int, storage: str = "register") -> object:
-    """:func:`ptxspec.tiles.tile_arange`; one of floats is in registers."""
-    kind = element(dtype).scalar
-    if is_integer(kind):
-        return tiles.tile_arange(*span, dtype=kind)  # type: ignore[arg-type]
-    return tiles.tile_arange(*span).astype(kind)  # type: ignore[arg-type]
-
-
-tile_transpose = tiles.tile_transpose
-tile_reshape = tiles.tile_reshape
-tile_squeeze = tiles.tile_squeeze
-tile_broadcast = tiles.tile_broadcast
-tile_view = tiles.tile_view
-min = scalars.min
-max = scalars.max
-abs = scalars.abs
+def tile_map(op: object, *args: object) -> NoReturn:
+    """The tile of ``op(a, ...)`` for each element of tiles of one shape, and of numbers that are the same for all."""
+    raise AssertionError("the reader of Warp kernels maps functions")

@@ -11,44 +11,41 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from ptxspec.compat.warp.arrays import Array, ArrayType, array
-from ptxspec.compat.warp.builtins import LaunchState, ThreadIndex, coordinates, fits_grid, launching
-from ptxspec.compat.warp.types import Compound, element
+from ptxspec.compat.warp.builtins import coordinates, fits_grid
+from ptxspec.compat.warp.reading import ElementReader
+from ptxspec.compat.warp.state import LaunchState, launching
+from ptxspec.compat.warp.types import Compound, Element, element
 from ptxspec.diagnostics import Diagnostic, LaunchError, PtxspecError, Span
 from ptxspec.lang import ir
 from ptxspec.lang.cuda import LaunchConfig
 from ptxspec.lang.declare import Tensor
-from ptxspec.lang.function import KernelFunction, Reader
+from ptxspec.lang.function import KernelFunction
 from ptxspec.lang.reader.calls import Returned
 from ptxspec.lang.reader.frame import Frame, outer_names
 from ptxspec.lang.reader.source import source_of
-from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, tracing
 from ptxspec.lang.types import TYPES, DType
 from ptxspec.layout import S, TileLayout
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import Expr
-from ptxspec.tiles import RegisterTile
 
 if TYPE_CHECKING:
     from ptxspec.backend.executable import Executable
 
 Dim = int | Sequence[int]
-_CASTS = {int: TYPES["int32"], float: TYPES["float32"], bool: TYPES["bool"]}
 
 
-class WarpReader(Reader):
+class WarpReader(ElementReader):
     """Reads a Warp kernel: the launch is known before the body, and ``wp.tid()`` takes its count from the names."""
 
     tracer_type: type[Tracer] = Tracer
     suffix = ""
 
     def __init__(self, definition: FunctionType, around: Mapping[str, object], state: LaunchState, block: int,
-                 inner: Mapping[str, tuple[int, ...]]) -> None:
+                 kinds: Mapping[str, Element]) -> None:
         super().__init__(definition, around)
         self.state = state
         self.threads = block
-        self.inner = inner
-        self._unpacked: tuple[ast.expr | None, int] = (None, 1)
+        self.kinds = kinds
 
     def read(self) -> ir.Kernel:
         """The typed kernel."""
@@ -64,8 +61,9 @@ class WarpReader(Reader):
             with tracing(self.tracer):
                 self._parameters(source, frame)
                 for parameter in self.tracer.params:
-                    if isinstance(parameter, ir.Buffer) and self.inner.get(parameter.name):
-                        self.state.trailing[parameter] = self.inner[parameter.name]
+                    kind = self.kinds.get(parameter.name)
+                    if isinstance(parameter, ir.Buffer) and kind is not None and kind.trailing:
+                        self.state.kinds[parameter] = kind
                 total = prod(self.state.dim)
                 threads = self.threads if self.state.tiled else min(self.threads, total)
                 self.tracer.entry(LaunchConfig(grid=self._grid_of(total), block=threads).resolve(span), span)
@@ -90,51 +88,6 @@ class WarpReader(Reader):
         with self.tracer.block((condition,)) as inside, suppress(Returned):
             self.exec_body(body)
         self.tracer.emit(ir.If(condition, tuple(inside), (), span))
-
-    # --- Warp's own ways
-
-    def s_assign(self, node: ast.Assign) -> None:
-        """Names on the left say how many indices ``wp.tid()`` gives."""
-        target = node.targets[0]
-        self._unpacked = node.value, len(target.elts) if isinstance(target, (ast.Tuple, ast.List)) else 1
-        super().s_assign(node)
-
-    def e_subscript(self, node: ast.Subscript) -> object:
-        """``t[i][k]``: component k of element i."""
-        return super().e_subscript(self._component(node))
-
-    def _store(self, target: ast.Subscript, value: object) -> None:
-        super()._store(self._component(target), value)
-
-    def _component(self, node: ast.Subscript) -> ast.Subscript:
-        inner = node.value
-        if not isinstance(inner, ast.Subscript) or not isinstance(inner.value, ast.Name) \
-                or not isinstance(self.frame.lookup(inner.value.id, inner.value), (RegisterTile, TensorView)):
-            return node
-        items = [item for key in (inner.slice, node.slice)
-                 for item in (key.elts if isinstance(key, ast.Tuple) else [key])]
-        key = ast.copy_location(ast.Tuple(items, ast.Load()), node)
-        return ast.copy_location(ast.Subscript(inner.value, key, node.ctx), node)
-
-    def e_call(self, node: ast.Call) -> object:
-        """A call; ``wp.tid()`` becomes its indices."""
-        value = super().e_call(node)
-        if isinstance(value, ThreadIndex):
-            count = self._unpacked[1] if node is self._unpacked[0] else 1
-            self.node = node
-            indices = value.take(count)
-            return indices if count > 1 else indices[0]
-        return value
-
-    def call(self, function: object, args: list[object], kwargs: dict[str, object], node: ast.AST) -> object:
-        """Casts such as ``float(i)`` are 32 bits wide."""
-        if function in (int, float, bool) and len(args) == 1 and not kwargs:
-            value = self.settled(args[0], node)
-            if isinstance(value, Expr):
-                assert isinstance(function, type)
-                return _CASTS[function](value)
-            args = [value]
-        return super().call(function, args, kwargs, node)
 
 
 class Specialised(KernelFunction):
@@ -214,9 +167,9 @@ class Kernel:
                                 original.__closure__)
         function.__annotations__ = dict(types)
         function.__module__ = original.__module__
-        inner = {n: k.element.trailing for n, k in self.parameters().items() if isinstance(k, ArrayType)}
+        kinds = {n: k.element for n, k in self.parameters().items() if isinstance(k, ArrayType)}
         return Specialised(function, self._around,
-                           lambda: reader(function, self._around, LaunchState(dim, tiled, block), block, inner))
+                           lambda: reader(function, self._around, LaunchState(dim, tiled, block), block, kinds))
 
     def run(self, dim: tuple[int, ...], block: int, tiled: bool, arguments: Sequence[object], device: str | None,
             stream: object, gradients: Sequence[Array] = (), reader: type[WarpReader] = WarpReader) -> None:

@@ -12,6 +12,8 @@ from ptxspec.lang.types import TYPES, DType
 if TYPE_CHECKING:
     from numpy import dtype
 
+    from ptxspec.compat.warp.values import Composite
+
 #: Python's own types stand for 32-bit ones; bool takes a byte.
 _PLAIN: dict[type, str] = {float: "float32", int: "int32", bool: "uint8"}
 #: NumPy has no bfloat16, so its elements are kept as raw 16-bit values there.
@@ -27,10 +29,17 @@ class Compound:
     scalar: str
     shape: tuple[int, ...]
 
+    ptxspec_intrinsic = True
+
     @property
     def size(self) -> int:
         """Scalars in one element."""
         return prod(self.shape)
+
+    def __call__(self, *components: object) -> Composite:
+        """Such a value, of so many numbers; of one number throughout; or of zeros."""
+        from ptxspec.compat.warp.values import value_of
+        return value_of(self, components)
 
     def __repr__(self) -> str:
         return f"wp.{self.name}"
@@ -58,20 +67,15 @@ class Struct:
         """How elements lie in an array."""
         record = self.record()
         scalars = {kind.scalar for _, kind in self.fields}
-        packed = sum(prod(kind.trailing) * _size(kind) for _, kind in self.fields)
+        packed = sum(kind.size * kind.bytes for _, kind in self.fields)
         if len(scalars) == 1 and packed == record.itemsize and not next(iter(scalars)).startswith("bits"):
             scalar = scalars.pop()
-            return Element(scalar, (record.itemsize // _size(Element(scalar, ())),), self)
+            return Element(scalar, (record.itemsize // Element(scalar, ()).bytes,), self)
         word = min(record.alignment, 8)
         return Element(f"bits{8 * word}", (record.itemsize // word,), self)
 
     def __repr__(self) -> str:
         return f"<struct {self.name}>"
-
-
-def _size(kind: Element) -> int:
-    import numpy as np
-    return np.dtype(kind.storage).itemsize
 
 
 def struct(cls: type) -> Struct:
@@ -94,6 +98,16 @@ class Element:
     def storage(self) -> str:
         """NumPy's name of the scalar."""
         return _STORAGE.get(self.scalar, self.scalar)
+
+    @property
+    def size(self) -> int:
+        """Scalars in one element."""
+        return prod(self.trailing)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one scalar."""
+        return TYPES[self.scalar].bits // 8
 
 
 def element(dtype: object) -> Element:

@@ -1,0 +1,113 @@
+"""Tiles changed where they are: ``t += u``, and a tile copied into a part of another one."""
+
+from __future__ import annotations
+
+from ptxspec.lang import ir
+from ptxspec.lang.errors import refuse, said
+from ptxspec.lang.tensor import TensorView
+from ptxspec.lang.trace import Tracer, current
+from ptxspec.scalar import typed
+from ptxspec.scalar.expr import Expr
+from ptxspec.tiles import move
+from ptxspec.tiles.barriers import insert
+from ptxspec.tiles.build import loop
+from ptxspec.tiles.elementwise import At, read
+from ptxspec.tiles.shared import SharedTile
+from ptxspec.tiles.tape import TapedTile, Taping
+from ptxspec.tiles.tile import RegisterTile
+
+
+def updated(tile: RegisterTile | SharedTile | TapedTile, name: str, other: object) -> None:
+    """``tile = tile name other``, element by element, for everyone who has the tile. Codes K234, K241."""
+    tracer = current("a tile")
+    if isinstance(tile, TapedTile):
+        _taped(tile, name, other)
+        return
+    if isinstance(tile, RegisterTile):
+        tile.home()     # before the registers are used here
+    result = tile.ptxspec_binary(name, other, False)
+    assert isinstance(result, RegisterTile)
+    if result.dtype != tile.dtype:
+        result = result.astype(tile.dtype)
+    overwritten(tracer, tile, result)
+
+
+def overwritten(tracer: Tracer, tile: RegisterTile | SharedTile, by: RegisterTile) -> None:
+    """Every element of ``tile`` becomes that of ``by``, which has its shape and type."""
+    home = tile.home() if isinstance(tile, RegisterTile) else tile
+    if home is not None:
+        into(tracer, home, by)
+        return
+    assert isinstance(tile, RegisterTile)
+    mine, theirs = tile.changing(), by.under(tile.plan)
+    plan = tile.plan
+    with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
+            loop(tracer, plan.words, "word", unroll=True) as word:
+        at: At = (repeat, word)
+        tracer.emit(ir.Store(mine.ir, at, read(tracer, theirs, at), tracer.place()))
+
+
+def into(tracer: Tracer, target: SharedTile, source: RegisterTile) -> None:
+    """Every element of ``target`` becomes that of ``source``; other threads have read it before, and see it behind."""
+    cells = source.cells()
+    insert(tracer, "before a tile is overwritten, for threads that still read it")
+    move.store(tracer, target.whole(), source.plan, cells)
+    insert(tracer, "after a tile was overwritten, before other threads read it")
+
+
+def tile_assign(target: RegisterTile | SharedTile, items: tuple[object, ...], source: object) -> None:
+    """Copy tile ``source`` into ``target.sub[items]``, of its shape; ``target`` lies in shared memory from then on.
+    Overlapping parts of one tile are copied as if at once. Codes K230, K234, K240."""
+    tracer = current("a tile")
+    span = tracer.place()
+    if isinstance(target, TapedTile) or isinstance(source, TapedTile):
+        refuse("K240", "a part of a tile is assigned: only whole tiles have a gradient", span,
+               help="store the parts to memory one by one")
+    home = target.moved() if isinstance(target, RegisterTile) else target
+    part = home.seen_as(home.sub[items])
+    if isinstance(source, TensorView) and source.scope() == "shared":
+        source = (source if isinstance(source, SharedTile) else SharedTile(tracer, source)).registers()
+    registers = getattr(source, "registers", None)
+    if not isinstance(source, RegisterTile) and registers is not None and not isinstance(source, TensorView):
+        source = registers()
+    if not isinstance(source, RegisterTile):
+        refuse("K230", f"a tile is assigned to a part of a tile, not {said(source)}", span,
+               help="make a tile of it: wp.tile_full(shape, value, dtype)")
+    if tuple(part.shape) != source.shape:
+        refuse("K234", f"a tile of {list(source.shape)} elements is assigned to {list(part.shape)} elements", span)
+    into(tracer, part, source if source.dtype == part.dtype else source.astype(part.dtype))
+
+
+# --- gradients
+
+def _taped(tile: TapedTile, name: str, other: object) -> None:
+    """The tile keeps its gradient; what was added gets it too, and what was multiplied is multiplied back."""
+    tracer, span = tile.tracer, tile.tracer.place()
+    if isinstance(other, TapedTile) and name in ("add", "sub") and other.shape == tile.shape:
+        source = other.under(tile.plan)
+
+        def change(g: Expr) -> Expr:
+            return typed.cast(g if name == "add" else typed.unary("neg", g, span), source.dtype)
+
+        def reverse() -> None:
+            tile._zeros = ()    # they are read here, so no later addition may take their place
+            source.add(tile.cells, change)
+
+        tracer.record(reverse)
+    elif isinstance(other, (Expr, int, float)) and name in ("add", "sub", "mul", "div"):
+        if name in ("mul", "div"):
+            tracer.record(lambda: _scaled(tracer, tile, name, other))
+    else:
+        refuse("K241", f"`{name}=` of a tile and {said(other)} is not linear, so its gradient needs the tile's values",
+               span, help="tiles may be added and subtracted, and multiplied or divided by numbers")
+
+
+def _scaled(tracer: Taping, tile: TapedTile, name: str, by: Expr | int | float) -> None:
+    tile._zeros = ()
+    plan, cells = tile.plan, tile.cells
+    with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
+            loop(tracer, plan.words, "word", unroll=True) as word:
+        value = typed.binary(name, read(tracer, cells, (repeat, word)), by, tracer.place())
+        tracer.emit(ir.Store(cells.ir, (repeat, word), typed.cast(value, cells.dtype), tracer.place()))
+
+
