@@ -161,6 +161,11 @@ class RegisterTile:
         """Where the elements are in shared memory, if they are there, or in use there, so that changes go there."""
         return self.moved() if self._shown() else self._home
 
+    @property
+    def in_shared_memory(self) -> bool:
+        """True where the tile lies in shared memory, or is in use there."""
+        return self._home is not None or self._shown()
+
     def moved(self) -> SharedTile:
         """The tile in shared memory, where it stays (K242 where code before this place uses the registers)."""
         if self._home is None:

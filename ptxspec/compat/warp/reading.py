@@ -9,11 +9,11 @@ from functools import partial
 from ptxspec.compat.warp import elements, mapping
 from ptxspec.compat.warp.builtins import ThreadIndex, tile_map
 from ptxspec.compat.warp.moving import picks, tile_astype, tile_extract, tile_slice_indexed
+from ptxspec.compat.warp.names import Variables
 from ptxspec.compat.warp.state import inner, kind_of, marked
 from ptxspec.compat.warp.types import Element
 from ptxspec.compat.warp.values import Composite, Fields
 from ptxspec.lang.errors import said
-from ptxspec.lang.function import Reader
 from ptxspec.lang.tensor import ElementRef, TensorView
 from ptxspec.lang.types import TYPES
 from ptxspec.scalar.expr import Expr
@@ -27,11 +27,11 @@ _UPDATES: dict[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.M
                                            ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
 
 
-class ElementReader(Reader):
+class ElementReader(Variables):
     """Elements, rows, in-place arithmetic, ``wp.tile_map``, ``wp.tid()``."""
 
     def __init__(self, *given: object) -> None:
-        super().__init__(*given)  # type: ignore[arg-type]
+        super().__init__(*given)
         self._unpacked: tuple[ast.expr | None, int] = (None, 1)
 
     # --- elements and rows
