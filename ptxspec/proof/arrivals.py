@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxspec.lang import ir
+from ptxspec.proof import witness
 from ptxspec.proof.converge import Diverges
-from ptxspec.proof.tree import Branch, Loop, Node, Step, Sync
-from ptxspec.scalar.evaluate import Unknown, evaluate
-from ptxspec.scalar.expr import Expr
+from ptxspec.proof.race import BLOCK_BARRIERS, CLUSTER_BARRIERS, WARP_BARRIERS, Clash
+from ptxspec.proof.tree import Access, Branch, Loop, Node, Step, Sync
+from ptxspec.proof.twin import Twin
+from ptxspec.proof.walk import Walker
+from ptxspec.scalar.evaluate import Unknown, evaluate, substitute
+from ptxspec.scalar.expr import Expr, Var, variables
 
 #: Nodes looked at before counting ends.
 BUDGET = 20_000
@@ -19,14 +23,78 @@ Env = Mapping[Expr, int]
 
 def balanced(nodes: tuple[Node, ...], statement: ir.Statement, about: Diverges, model: Env) -> bool:
     """True when both threads of a counterexample come by ``statement`` equally often, as far as that can be counted."""
-    second = dict(model)
-    for mine, other in about.twin.mapping.items():
-        if isinstance(other, Expr) and other in model:
-            second[mine] = model[other]
     try:
-        return count(nodes, statement, model) == count(nodes, statement, second)
+        return count(nodes, statement, model) == count(nodes, statement, _second(about.twin, model))
     except Unknown:
         return False
+
+
+def _second(twin: Twin, model: Env) -> dict[Expr, int]:
+    """The model as the second thread sees it, under the kernel's own names."""
+    second = dict(model)
+    for mine, other in twin.mapping.items():
+        if isinstance(other, Expr) and other in model:
+            second[mine] = model[other]
+    return second
+
+
+def apart_in_time(walker: Walker, about: Clash, model: Env) -> bool | None:
+    """True when the two threads of a counterexample have met different numbers of barriers at their accesses, False
+    when as many; None where that cannot be counted."""
+    first, second = dict(model), _second(about.twin, model)
+    linear = walker.threads.linear()
+    try:
+        one, two = (evaluate(linear, dict.fromkeys(walker.threads.tid, 0) | env) // 32 for env in (first, second))
+        kinds = CLUSTER_BARRIERS if about.across else WARP_BARRIERS if one == two else BLOCK_BARRIERS
+        return met(walker, kinds, about.one, first) != met(walker, kinds, about.two, second)
+    except Unknown:
+        return None
+
+
+def met(walker: Walker, kinds: frozenset[str], access: Access, model: Env) -> int:
+    """How many barriers of ``kinds`` the thread that ``model`` describes has met when it comes to ``access``, in the
+    iterations that the model names. Raises Unknown where that is not known."""
+    left = BUDGET
+    found = 0
+    # What is read in a loop is another value in each iteration, and the model has one only.
+    fixed = {v: n for v, n in model.items() if not isinstance(v, Var) or v.role not in ("value", "loop")}
+
+    def value(expr: Expr, env: Env) -> int:
+        expr = substitute(expr, walker.aliases) if walker.aliases else expr
+        free: dict[Expr, int] = {
+            v: witness.smallest(v) for v in variables(expr) if v not in env and v.role not in ("value", "loop")
+        }
+        return evaluate(expr, {**free, **env}, machine=True)
+
+    def visit(nodes: tuple[Node, ...], env: dict[Expr, int]) -> bool:
+        """True where the access was reached."""
+        nonlocal left, found
+        for node in nodes:
+            left -= 1
+            if left < 0:
+                raise Unknown("too many iterations")
+            if isinstance(node, Sync):
+                found += node.statement.kind in kinds
+            elif isinstance(node, Step):
+                here = {v: n for v, n in env.items() if isinstance(v, Var) and v.role == "loop"}
+                if access in node.memory and all(model.get(v, n) == n for v, n in here.items()):
+                    return True
+            elif isinstance(node, Branch):
+                if visit(node.then if value(node.statement.condition, env) else node.orelse, env):
+                    return True
+            elif isinstance(node, Loop):
+                loop = node.statement
+                start, stop, step = (value(e, env) for e in (loop.start, loop.stop, loop.step))
+                if step <= 0:
+                    raise Unknown("the loop does not advance")
+                for number in range(start, stop, step):
+                    if visit(node.body, {**env, loop.var: number}):
+                        return True
+        return False
+
+    if not visit(walker.nodes, fixed):
+        raise Unknown("the model does not come by")
+    return found
 
 
 def count(nodes: tuple[Node, ...], statement: ir.Statement, env: Env) -> int:

@@ -7,7 +7,7 @@ a thread's own storage, under which conditions it holds a value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,18 +15,22 @@ from ptxspec.lang import ir
 from ptxspec.proof import formula
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
-from ptxspec.proof.numeric import NotNumeric, points
-from ptxspec.proof.registers import MAX_POINTS, Addressed, Values, as_registers, rows_of, slots_of
-from ptxspec.proof.state import Guards, Key, State, at, either, meet, named, past, picks, under
+from ptxspec.proof.numeric import NotNumeric
+from ptxspec.proof.registers import Addressed, Values, as_registers, slots_of
+from ptxspec.proof.state import Guards, Key, State, at, decides, either, meet, named, past, picks, under
+from ptxspec.proof.surely import surely_read
 from ptxspec.proof.tree import Branch, Claimed, Loop, Node, Registers, Step
-from ptxspec.scalar.expr import BOOL, Const, Expr, Op, Var, show
+from ptxspec.scalar.evaluate import substitute
+from ptxspec.scalar.expr import BOOL, Const, Expr, Op, int_range, show
 
 #: Iterations of one loop that are interpreted one by one before the analysis treats it as a whole.
 MAX_TRIPS = 1 << 12
 #: Loops this short are always interpreted iteration by iteration.
 FEW_TRIPS = 8
-#: Iterations that a runtime trip count may allow and that are interpreted one by one: conditions double with each.
+#: Iterations that a runtime trip count may allow and that are interpreted one by one: conditions grow with each.
 PERHAPS_TRIPS = 5
+#: First iterations of longer loops that are interpreted one by one where what is done depends on the iteration.
+PEELED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +45,12 @@ class Unwritten:
 
 
 class Defined:
-    """The abstract interpreter; ``drafts`` collects one obligation for each register operand that is read."""
+    """The abstract interpreter; ``drafts`` collects one obligation for each register operand that is read. ``aliases``:
+    what values equal that were read from known cells."""
 
-    def __init__(self) -> None:
+    def __init__(self, aliases: Mapping[Expr, Expr | int] | None = None) -> None:
+        self.aliases = aliases or {}
+        self.quiet = False  # what a loop leaves is being found out: nothing is asked
         self.drafts: dict[tuple[ir.Statement, int], Draft] = {}
         self.state: State = {}
         self.tied: list[Fact] = []  # iterations being interpreted one by one
@@ -58,6 +65,10 @@ class Defined:
         self._block(nodes, {}, ())
         return list(self.drafts.values())
 
+    def _at(self, expr: Expr, values: Values) -> Expr:
+        """``expr`` in the iterations given by ``values``, with what is known of values in it."""
+        return at(substitute(expr, self.aliases) if self.aliases else expr, values)
+
     def _block(self, nodes: tuple[Node, ...], values: Values, path: tuple[Expr, ...]) -> None:
         for node in nodes:
             if isinstance(node, Step):
@@ -67,13 +78,13 @@ class Defined:
             elif isinstance(node, Loop):
                 self._loop(node, values, path)
             elif isinstance(node, Claimed):
-                path = (*path, at(node.statement.condition, values))
+                path = (*path, self._at(node.statement.condition, values))
 
     # -- one statement ----------------------------------------------------------------------------------------
 
     def _step(self, step: Step, values: Values, path: tuple[Expr, ...]) -> None:
         apply = step.statement if isinstance(step.statement, ir.Apply) else None
-        pred = at(apply.pred, values) if apply is not None and apply.pred is not None else None
+        pred = self._at(apply.pred, values) if apply is not None and apply.pred is not None else None
         here = path if pred is None else (*path, pred)
         touched = [*step.registers, *(as_registers(a) for a in step.memory if a.buffer.scope == "local")]
         for registers in touched:
@@ -103,6 +114,8 @@ class Defined:
         return self.drafts[key]
 
     def _read(self, registers: Registers, values: Values, path: tuple[Expr, ...]) -> None:
+        if self.quiet:
+            return
         draft = self._draft(registers)
         # One word that holds nothing is enough to be told, but only for these iterations and this way through the
         # branches: they may never come, and others may.
@@ -146,6 +159,8 @@ class Defined:
 
     def _whole(self, registers: Registers, draft: Draft, reason: str) -> None:
         """Slots that only the running kernel picks: fine when all of the buffer is written, else not understood."""
+        if self.quiet:
+            return
         from ptxspec.lang.locate import element_bytes, storage_elements
 
         total = storage_elements(registers.buffer)
@@ -164,7 +179,7 @@ class Defined:
         key: Key,
         about: Unwritten,
     ) -> None:
-        if any(g in path for g in guards):
+        if self.quiet or any(g in path for g in guards):
             return
         claim = formula.disj(sorted(guards, key=lambda g: g._hash))
         known = {f.condition for f in context}
@@ -256,7 +271,7 @@ class Defined:
     # -- control flow -----------------------------------------------------------------------------------------
 
     def _branch(self, node: Branch, values: Values, path: tuple[Expr, ...]) -> None:
-        condition = at(node.statement.condition, values)
+        condition = self._at(node.statement.condition, values)
         if isinstance(condition, Const):
             self._block(node.then if condition.value else node.orelse, values, path)
             return
@@ -272,113 +287,106 @@ class Defined:
         statement = node.statement
         trips = self._trips(statement, values)
         if trips is not None and (len(trips) <= FEW_TRIPS or picks(node.body, statement.var)):
-            if self._reads_only(node, values):
+            sure = surely_read(node, values, self.state, self._trips)
+            if sure is not None:
+                for registers in sure if not self.quiet else ():
+                    draft = self._draft(registers)
+                    draft.items.append(Item(formula.TRUE, draft.context or node.context))
                 return
             for value in trips:
-                with self._fixed(statement, formula.eq(statement.var, value)):
-                    self._block(node.body, {**values, statement.var: value}, path)
-                # A value read in one iteration is another value in the next: guards on it end here.
-                self.state = past(self.state, node)
-            return
-        if trips is None and self._perhaps(node, values, path):
+                self._iteration(node, values, path, value)
             return
         before = dict(self.state)
-        # The first iteration is interpreted as it is: what it reads too early is no approximation.
-        self.written.append(set())
-        with self._fixed(statement, Op("eq", (statement.var, statement.start), BOOL)):
-            self._block(node.body, values, path)
-        mine = self.written.pop()
+        peeled, more, whole = self._peel(node, values, path, trips)
+        if not whole:
+            self._others(node, values, path, more)
+        for state, goes_on in reversed(peeled):
+            if goes_on is None:  # whether it was the last iteration is not told
+                joined = meet(self.state, state)
+                self.fuzzy.update(k for k in self.state.keys() | state.keys() if joined.get(k) != state.get(k))
+                self.state = joined
+            else:
+                self.state = either(goes_on, self.state, state)
+        if trips is None:
+            runs = self._at(Op("lt", (statement.start, statement.stop), BOOL), values)
+            self.state = either(runs, self.state, before)
+
+    def _iteration(self, node: Loop, values: Values, path: tuple[Expr, ...], value: int) -> None:
+        """One iteration, which surely runs where the path comes by."""
+        var = node.statement.var
+        with self._fixed(node.statement, formula.eq(var, value)):
+            self._block(node.body, {**values, var: value}, path)
+        self._pass(node)
+
+    def _pass(self, node: Loop) -> None:
+        """The iteration is over: values read in it are other values in the next, so guards on them end here."""
+        after = past(self.state, node)
+        self.fuzzy.update(k for k, g in self.state.items() if after[k] != g)
+        self.state = after
+
+    def _peel(
+        self, node: Loop, values: Values, path: tuple[Expr, ...], trips: range | None
+    ) -> tuple[list[tuple[State, Expr | None]], Expr, bool]:
+        """The first iterations one by one, each as it is: what it reads too early is no approximation.
+
+        For each, the state behind it and the condition under which another follows; then what holds of the loop's
+        variable in all later iterations, and whether there is none.
+        """
+        statement = node.statement
+        var, start, step = statement.var, self._at(statement.start, values), self._at(statement.step, values)
+        if not isinstance(start, Const) or not isinstance(step, Const) or int(step.value) <= 0:
+            with self._fixed(statement, Op("eq", (var, statement.start), BOOL)):
+                self._block(node.body, values, path)
+            self._pass(node)
+            return [(self.state, None)], Op("lt", (statement.start, var), BOOL), False
+        top = int_range(var.dtype)[1]
+        last = trips[-1] if trips else node.inside.interval(var)[1]
+        run = range(int(start.value), top + 1 if last is None else last + 1, int(step.value))
+        many = len(run) if len(run) <= PERHAPS_TRIPS else PEELED if decides(node.body, var, self.aliases) else 1
+        found: list[tuple[State, Expr | None]] = []
+        for number, value in enumerate(run[:many]):
+            runs = self._runs(value, statement, values)
+            self._iteration(node, values, path if trips is not None else (*path, runs), value)
+            if number + 1 < len(run):
+                found.append((dict(self.state), self._runs(run[number + 1], statement, values)))
+        return found, Op("lt", (Const(run[many - 1] if many else 0, var.dtype), var), BOOL), many == len(run)
+
+    def _runs(self, value: int, statement: ir.For, values: Values) -> Expr:
+        """The condition under which there is an iteration with this value, where there is one with the value before."""
+        stop = self._at(statement.stop, values)
+        if isinstance(stop, Const):
+            return formula.truth(value < int(stop.value))
+        return Op("lt", (Const(value, statement.var.dtype), stop), BOOL)
+
+    def _others(self, node: Loop, values: Values, path: tuple[Expr, ...], more: Expr) -> None:
+        """All further iterations at once: those for whose variable ``more`` holds."""
+        entry = {k: g for k, g in self.state.items() if g is None or g}
+        mine: set[Key] = set()
+        self.written.append(mine)
+        with self._fixed(node.statement, more):
+            was, self.quiet = self.quiet, True
+            while True:  # what is known at the head only shrinks, so this ends
+                self.state = dict(entry)
+                self._block(node.body, values, path)
+                self._pass(node)
+                joined = {k: g for k, g in meet(entry, self.state).items() if g is None or g}
+                self.fuzzy.update(k for k in entry if joined.get(k, frozenset()) != entry[k])
+                if joined == entry:
+                    break
+                entry = joined
+            self.quiet = was
+            if not self.quiet:
+                self.unsure.append(mine)
+                self.state = dict(entry)
+                self._block(node.body, values, path)
+                self._pass(node)
+                self.unsure.pop()
+        self.written.pop()
         if self.written:
             self.written[-1] |= mine
-        entry = dict(before)
-        self.unsure.append(mine)
-        while True:  # what is known at the head only shrinks, so this ends
-            self.state = dict(entry)
-            self._block(node.body, values, path)
-            after = past(self.state, node)
-            joined = {k: g for k, g in meet(entry, after).items() if g is None or g}
-            self.fuzzy.update(k for k, g in self.state.items() if after[k] != g)
-            self.fuzzy.update(k for k in entry if joined.get(k, frozenset()) != entry[k])
-            if joined == entry:
-                break
-            entry = joined
-        self.unsure.pop()
-        if trips is not None and len(trips) > 0:
-            self.state = after
-        else:
-            runs = at(Op("lt", (statement.start, statement.stop), BOOL), values)
-            self.state = either(runs, after, before)
-
-    def _perhaps(self, node: Loop, values: Values, path: tuple[Expr, ...]) -> bool:
-        """Iterations one by one where a runtime trip count allows few of them; each runs where the count says so."""
-        statement = node.statement
-        start, step = at(statement.start, values), at(statement.step, values)
-        last = node.inside.interval(statement.var)[1]
-        if not isinstance(start, Const) or not isinstance(step, Const) or last is None or int(step.value) <= 0:
-            return False
-        trips = range(int(start.value), last + 1, int(step.value))
-        if len(trips) > PERHAPS_TRIPS:
-            return False
-        for value in trips:
-            runs = at(Op("lt", (Const(value, statement.var.dtype), statement.stop), BOOL), values)
-            before = dict(self.state)
-            with self._fixed(statement, formula.eq(statement.var, value)):
-                self._block(node.body, {**values, statement.var: value}, (*path, runs))
-            self.state = either(runs, past(self.state, node), before)
-        return True
-
-    def _reads_only(self, node: Loop, values: Values) -> bool:
-        """The everyday case of a nest that only reads registers which surely hold values: no order to keep."""
-        reads: list[tuple[Registers, tuple[Var, ...]]] = []
-
-        def gather(nodes: tuple[Node, ...], around: tuple[Var, ...]) -> bool:
-            for inner in nodes:
-                if isinstance(inner, Loop):
-                    if self._trips(inner.statement, values) is None or not gather(
-                        inner.body, (*around, inner.statement.var)
-                    ):
-                        return False
-                elif isinstance(inner, Step):
-                    if any(r.kind != "read" for r in inner.registers) or any(
-                        a.buffer.scope == "local" for a in inner.memory
-                    ):
-                        return False
-                    reads.extend((r, around) for r in inner.registers)
-                elif isinstance(inner, Branch):
-                    return False
-            return True
-
-        if not gather((node,), ()):
-            return False
-        found: list[Draft] = []
-        for registers, around in reads:
-            try:
-                function, loops, _ = rows_of(registers)
-            except NotNumeric:
-                return False
-            moving = [v for v in loops if v not in values]
-            if any(v not in around for v in moving):
-                return False
-            # Bounds of loop variables cover their values; more points than iterations only ask for more.
-            grid = points([*moving, *registers.free], MAX_POINTS)
-            if grid is None:
-                return False
-            where = {v: k for k, v in enumerate([*moving, *registers.free])}
-            order = [where.get(v, -1) for v in (*loops, *registers.free)]
-            base = [values.get(v, 0) for v in (*loops, *registers.free)]
-            slots: set[int] = set()
-            for point in grid:
-                slots.update(function(*(point[k] if k >= 0 else b for k, b in zip(order, base, strict=True))))
-            width = range(registers.word_bytes)
-            if any(self.state.get((registers.buffer, s + b), frozenset()) is not None for s in slots for b in width):
-                return False
-            found.append(self._draft(registers))
-        for draft in found:
-            draft.items.append(Item(formula.TRUE, draft.context or node.context))
-        return True
 
     def _trips(self, loop: ir.For, values: Values) -> range | None:
-        parts = [at(e, values) for e in (loop.start, loop.stop, loop.step)]
+        parts = [self._at(e, values) for e in (loop.start, loop.stop, loop.step)]
         if not all(isinstance(p, Const) for p in parts):
             return None
         start, stop, step = (int(p.value) for p in parts)  # type: ignore[attr-defined]

@@ -15,7 +15,7 @@ from ptxspec.lang.function import kernel_of
 from ptxspec.lang.target import aiming
 from ptxspec.proof import cache, explain, remedy
 from ptxspec.proof.advice import advised
-from ptxspec.proof.arrivals import balanced
+from ptxspec.proof.arrivals import apart_in_time, balanced
 from ptxspec.proof.codes import code_of
 from ptxspec.proof.converge import Diverges
 from ptxspec.proof.defined import Defined
@@ -70,7 +70,7 @@ def _prove(kernel: ir.Kernel, sm: str, rlimit: int, use_cache: bool) -> ProofRep
         found = disjoint_draft(step)
         if found is not None:
             drafts.append(found)
-    drafts.extend(Defined().run(walker.nodes))
+    drafts.extend(Defined(walker.aliases).run(walker.nodes))
     shared, unjudged = shared_drafts(walker)
     drafts.extend(shared)
     drafts.extend(concurrent_drafts(walker))
@@ -196,6 +196,7 @@ class Resolver:
             answer = self.session.decide(item.claim, item.context)
             if answer.verdict == "refuted":
                 doubt = item.doubt or self._doubt(item) or self._balanced(draft, item, answer)
+                doubt = doubt or self._met(item, answer)
                 if not doubt:
                     return "refuted", item, answer
                 worst = ("unknown", item, Answer("unknown", reason=doubt))
@@ -247,6 +248,15 @@ class Resolver:
         if not balanced(self.walker.nodes, draft.statement, item.about, answer.model):
             return ""
         return "threads come by in different iterations, but equally often; whether all do was not worked out"
+
+    def _met(self, item: Item, answer: Answer) -> str:
+        """Why two accesses that seem to race may not: where the order of iterations was only roughly followed, a
+        barrier may lie between them all the same."""
+        if not isinstance(item.about, Clash) or not item.about.pair.rough or answer.model is None:
+            return ""
+        if apart_in_time(self.walker, item.about, answer.model) is False:
+            return ""
+        return "barriers are met in some iterations of a loop only; which lie between these accesses was not worked out"
 
     def _vacuous(self, draft: Draft) -> Diagnostic:
         context = draft.context

@@ -103,7 +103,7 @@ def clash_notes(about: Clash) -> list[Note]:
             Note(
                 "cause",
                 f"one thread is still in one iteration of the loop over {var} while the other is in "
-                f"the next: no barrier closes the iteration",
+                f"{'a later one' if about.pair.later else 'the next'}: no barrier closes the iteration",
             )
         )
     return notes

@@ -193,7 +193,7 @@ def _iterations(pair: Pair, twin: Twin) -> tuple[Values, Values]:
             values[twin.rename(var) if values is other else var] = value
     if pair.after is not None:
         again = pair.after.statement
-        if _steps(pair.after, twin):
+        if _steps(pair.after, twin) and not pair.later:
             other[twin.rename(again.var)] = ix.add(again.var, again.step)
     return mine, other
 
@@ -210,28 +210,30 @@ def _relations(pair: Pair, twin: Twin) -> list[Fact]:
     facts: list[Fact] = []
     if pair.after is not None:
         again = pair.after.statement
-        ahead = formula.eq(ix.index(twin.rename(again.var)), ix.add(again.var, again.step))
+        second, ahead = ix.index(twin.rename(again.var)), ix.add(again.var, again.step)
         if _steps(pair.after, twin):
-            facts.append(Fact(f"next iteration of {again.var.name}", "", ahead, again.span, "thread"))
-    for occurrence, second in ((pair.one, False), (pair.two, True)):
+            name = f"{'a later' if pair.later else 'next'} iteration of {again.var.name}"
+            claim = formula.le(ahead, second) if pair.later else formula.eq(second, ahead)
+            facts.append(Fact(name, "", claim, again.span, "thread"))
+    for occurrence, other in ((pair.one, False), (pair.two, True)):
         for depth, value in sorted(occurrence.fixed):
             var = occurrence.loops[depth].statement.var
             here = formula.eq(var, value)
             facts.append(
-                Fact(f"iteration of {var.name}", "", twin.rename(here) if second else here, var.span, "thread")
+                Fact(f"iteration of {var.name}", "", twin.rename(here) if other else here, var.span, "thread")
             )
         if occurrence.passing != formula.TRUE:
-            passing = twin.rename(occurrence.passing) if second else occurrence.passing
+            passing = twin.rename(occurrence.passing) if other else occurrence.passing
             facts.append(Fact("no barrier on the way", "", passing, None, "thread"))
         for depth in occurrence.first:
-            facts.append(_edge(occurrence.loops[depth], second, twin, first=True))
+            facts.append(_edge(occurrence.loops[depth], other, twin, first=True))
         for depth in occurrence.last:
             loop = occurrence.loops[depth]
             if (
                 loop.context.exact(loop.statement.step) is not None
                 and loop.context.exact(loop.statement.stop) is not None
             ):
-                facts.append(_edge(loop, second, twin, first=False))
+                facts.append(_edge(loop, other, twin, first=False))
     return facts
 
 

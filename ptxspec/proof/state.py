@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ptxspec.lang import ir
 from ptxspec.proof import formula
 from ptxspec.proof.numeric import points
@@ -70,6 +72,27 @@ def picks(nodes: tuple[Node, ...], var: Var) -> bool:
                 return True
         elif isinstance(node, Loop) and picks(node.body, var):
             return True
+    return False
+
+
+def decides(nodes: tuple[Node, ...], var: Var, known: Mapping[Expr, Expr | int]) -> bool:
+    """True when what is done under ``nodes`` depends on ``var``: a branch, a predicate, the bounds of a loop. ``known``
+    says what values equal."""
+
+    def mentions(expr: Expr | None) -> bool:
+        return expr is not None and var in variables(substitute(expr, known) if known else expr)
+
+    for node in nodes:
+        if isinstance(node, Step) and isinstance(node.statement, ir.Apply) and mentions(node.statement.pred):
+            return True
+        if isinstance(node, Branch) and (
+            mentions(node.statement.condition) or decides(node.then, var, known) or decides(node.orelse, var, known)
+        ):
+            return True
+        if isinstance(node, Loop):
+            loop = node.statement
+            if any(mentions(e) for e in (loop.start, loop.stop, loop.step)) or decides(node.body, var, known):
+                return True
     return False
 
 

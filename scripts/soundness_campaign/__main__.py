@@ -8,15 +8,15 @@ import sys
 import time
 from pathlib import Path
 
-from soundness_campaign import judge, page, simulation, solvers, work
+from soundness_campaign import families, folder, judge, page, simulation, solvers, work
 from soundness_campaign.campaign import FIRST_SEED, Campaign
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def show(seed: int) -> int:
-    """One random kernel in full; 1 where the verdict is wrong."""
-    family, made = work.made(seed)
+def show(seed: int, alone: str) -> int:
+    """One random kernel in full, of a family ``alone`` or of all; 1 where the verdict is wrong."""
+    family, made = (alone, families.alone(alone, seed)) if alone else work.made(seed)
     print(made.text)
     record, kernel, report = judge.judged(made.text, made.values)
     print(f"# seed {seed}, {family}, scalars {made.values}")
@@ -29,7 +29,7 @@ def show(seed: int) -> int:
 
 
 def main() -> int:
-    """1 if any verdict is wrong or contradicted."""
+    """1 if any verdict is wrong or contradicted, 2 if nothing was done."""
     parser = argparse.ArgumentParser(prog="scripts/soundness", description="Judge the prover by independent means.")
     parser.add_argument("--kernels", type=int, default=1000, help="random kernels that are to be judged")
     parser.add_argument("--first", type=int, default=FIRST_SEED, metavar="SEED", help="the seed to begin with")
@@ -37,6 +37,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=3600, help="stop after about so long; the next run goes on")
     parser.add_argument("--patience", type=float, default=40, help="seconds before one kernel counts as stuck")
     parser.add_argument("--out", type=Path, default=Path("soundness"), help="folder of the results")
+    parser.add_argument("--restart", action="store_true", help="drop the results that the folder has")
+    parser.add_argument("--family", default="", choices=sorted(families.ALL), help="random kernels of this one alone")
     parser.add_argument("--mutants", action="store_true", help="every mutant of the examples and of right kernels")
     parser.add_argument("--legal", type=int, default=200, help="right random kernels to mutate")
     parser.add_argument("--solvers", action="store_true", help="give every goal to Z3 alone and to cvc5")
@@ -44,11 +46,19 @@ def main() -> int:
     parser.add_argument("--show", type=int, metavar="SEED", help="one random kernel")
     given = parser.parse_args()
     if given.show is not None:
-        return show(given.show)
+        return show(given.show, given.family)
     if given.solvers and not solvers.available():
         parser.error("--solvers needs the package cvc5")
     begun = time.monotonic()
-    campaign = Campaign(given.out, given.jobs, begun + given.seconds, given.patience, given.first)
+    if given.restart:
+        folder.restart(given.out)
+    try:
+        campaign = Campaign(given.out, given.jobs, begun + given.seconds, given.patience, given.first, given.family)
+    except folder.Mixed as refusal:
+        parser.exit(2, f"{parser.prog}: {refusal}\n")
+    said = len(campaign.kernels.records) + len(campaign.mutants.records) + len(campaign.solvers.records)
+    if said:
+        print(f"{given.out} has {said:,} records of the same sources ({campaign.versions[0]}): going on there")
     campaign.random(given.kernels)
     if given.mutants:
         campaign.mutate(given.legal)

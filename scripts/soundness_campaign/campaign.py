@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from collections.abc import Iterable, Iterator
 from itertools import count
 from pathlib import Path
 
-from soundness_campaign import judge, work
+from soundness_campaign import folder, judge, work
 from soundness_campaign.pool import Pool, Record, Task
 
 FIRST_SEED = 1_000_000
-
-
-def digest() -> str:
-    """A short hash of everything that a verdict depends on: prover, language, forms, and the judges themselves."""
-    found = hashlib.blake2b(digest_size=6)
-    for folder in ("ptxspec/scalar", "ptxspec/layout", "ptxspec/lang", "ptxspec/proof", "ptxspec/forms",
-                   "tests/proof/proof_support", "scripts/soundness_campaign"):
-        for path in sorted((work.ROOT / folder).rglob("*.py")):
-            if path.name not in ("page.py", "__main__.py"):
-                found.update(path.read_bytes())
-    return found.hexdigest()
 
 
 class Log:
@@ -49,17 +37,16 @@ class Log:
 
 
 class Campaign:
-    """``out`` keeps everything; ``deadline`` is on the monotonic clock; ``first`` is the first seed."""
+    """``out`` keeps everything; ``deadline`` is on the monotonic clock; ``first`` is the first seed; ``family``: all
+    random kernels are of that one. :class:`folder.Mixed` where the folder has results of other sources."""
 
-    def __init__(self, out: Path, jobs: int, deadline: float, patience: float, first: int = FIRST_SEED) -> None:
-        out.mkdir(parents=True, exist_ok=True)
-        self.out, self.deadline, self.first = out, deadline, first
+    def __init__(self, out: Path, jobs: int, deadline: float, patience: float, first: int = FIRST_SEED,
+                 family: str = "") -> None:
+        self.versions = [folder.digest()]
+        folder.claim(out, self.versions[0], family)
+        self.out, self.deadline, self.first, self.family = out, deadline, first, family
         self.pool = Pool(work.handle, jobs, patience)
         self.kernels, self.mutants, self.solvers = (Log(out / f"{n}.jsonl") for n in ("kernels", "mutants", "solvers"))
-        marks = out / "sources"
-        before = marks.read_text().split() if marks.exists() else []
-        self.versions = list(dict.fromkeys([*before, digest()]))
-        marks.write_text("\n".join(self.versions) + "\n")
         self.seconds: dict[str, float] = {}
         self.complete: dict[str, bool] = {}
 
@@ -87,13 +74,14 @@ class Campaign:
     def random(self, wanted: int) -> None:
         """Random kernels until ``wanted`` of them are judged; those that the language refuses do not count."""
         known = {r["seed"] for r in self.kernels.records}
-        tasks: Iterator[Task] = (("kernel", {"seed": s}) for s in count(self.first) if s not in known)
+        of = {"of": self.family} if self.family else {}
+        tasks: Iterator[Task] = (("kernel", {"seed": s, **of}) for s in count(self.first) if s not in known)
         self._run("kernels", self.kernels, tasks, wanted)
 
     def chosen(self, legal: int) -> list[str]:
         """Every example, and the first ``legal`` random kernels that are proved and right."""
         right = sorted(int(str(r["seed"])) for r in self.kernels.records if r["outcome"] == "proved right")
-        return work.examples() + [f"random {seed}" for seed in right[:legal]]
+        return work.examples() + [f"{self.family or 'random'} {seed}" for seed in right[:legal]]
 
     def mutate(self, legal: int) -> None:
         """All mutants of the chosen kernels."""
@@ -107,6 +95,6 @@ class Campaign:
         known = {r["source"] for r in self.solvers.records}
         seeds: Iterable[int] = sorted(int(str(r["seed"])) for r in self.kernels.records
                                       if r["outcome"] in judge.JUDGED)[::every]
-        sources = [s for s in [*work.corpus(), *(f"random {n}" for n in seeds)] if s not in known]
+        sources = [s for s in [*work.corpus(), *(f"{self.family or 'random'} {n}" for n in seeds)] if s not in known]
         todo: list[Task] = [("solvers", {"source": source}) for source in sources]
         self._run("solvers", self.solvers, iter(todo), None, len(todo))

@@ -3,27 +3,20 @@
 ``scopes``: distributed registers at every cooperative scope, in blocks of one to three dimensions, in clusters.
 ``copies``: replicated registers and arrays. ``tiles``: two-dimensional blocks with shared tiles, swizzles, negative
 strides, permuted, strided and reinterpreted views, barriers of block and warp. ``exchanges``: blocks of a cluster that
-pass values through global memory.
+pass values through global memory. ``late``: writes and reads in some iterations of their loops only.
 """
 
 from __future__ import annotations
 
 import random
 
-from proof_support.maker import Made
-
-HEAD = """\
-import ptxspec.lang.t as T
-from ptxspec.layout import R, S, ComposeLayout, TileLayout, cbx, laneid, warpid, wid_in_wg
-
-
-@T.function
-def kernel({params}):
-"""
-
+from soundness_campaign.family import Family, Made
+from soundness_campaign.late import Late
 
 #: One seed in so many is a kernel whose blocks exchange values.
 EXCHANGE = 40
+#: And one in so many has writes and reads in some iterations only.
+LATE = 20
 
 
 def make(seed: int) -> tuple[str, Made]:
@@ -31,36 +24,20 @@ def make(seed: int) -> tuple[str, Made]:
     rng = random.Random(seed)
     if seed % EXCHANGE == EXCHANGE // 2:
         return "exchanges", Exchanges(rng).build()
+    if seed % LATE == 12:
+        return "late", Late(rng).build()
     chosen = rng.choice((Scopes, Scopes, Copies, Tiles, Tiles, Tiles))
     return chosen.__name__.lower(), chosen(rng).build()
+
+
+def alone(family: str, seed: int) -> Made:
+    """The kernel of a seed where all of them are of one family."""
+    return ALL[family](random.Random(seed)).build()
 
 
 def _rarely(rng: random.Random, usual: str, *others: str) -> str:
     """The usual text nine times out of ten."""
     return usual if rng.random() < 0.9 else rng.choice(others)
-
-
-class Family:
-    """Lines of one kernel."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-        self.lines: list[str] = []
-        self.params: list[str] = []
-        self.values: dict[str, range] = {}
-
-    def emit(self, text: str, depth: int = 1) -> None:
-        """One line."""
-        self.lines.append("    " * depth + text)
-
-    def launch(self, grid: int, block: str, cluster: int = 1) -> None:
-        """The launch."""
-        more = f", cluster={cluster}" if cluster > 1 else ""
-        self.emit(f"T.device_entry(launch=T.cuda.LaunchConfig(grid={grid}, block={block}{more}))")
-
-    def done(self) -> Made:
-        """The whole source."""
-        return Made(HEAD.format(params=", ".join(self.params)) + "\n".join(self.lines) + "\n", self.values)
 
 
 class Exchanges(Family):
@@ -332,3 +309,9 @@ class Tiles(Family):
         if kind == "permuted":
             return f"{array}.view({rows}, {wide}, {words}).permute(1, 0, 2).sub[{x}, {row}, :]"
         return plain
+
+
+#: Every family by name.
+ALL: dict[str, type[Exchanges | Scopes | Copies | Tiles | Late]] = {
+    "exchanges": Exchanges, "scopes": Scopes, "copies": Copies, "tiles": Tiles, "late": Late,
+}

@@ -36,7 +36,8 @@ def summary(campaign: Campaign, given: argparse.Namespace) -> Result:
         "python": platform.python_version(), "z3": z3.get_version_string(), "cvc5": solvers.available(),
         "sources": campaign.versions, "jobs": given.jobs, "cores": os.cpu_count(), "patience": given.patience,
         "seconds": {k: round(v, 1) for k, v in campaign.seconds.items()}, "complete": campaign.complete,
-        "first": f" --first {campaign.first}" if campaign.first != FIRST_SEED else "",
+        "first": (f" --first {campaign.first}" if campaign.first != FIRST_SEED else "")
+        + (f" --family {campaign.family}" if campaign.family else ""),
         "kernels": random_figures(kernels),
     }
     if mutants:
@@ -100,6 +101,10 @@ def _causes(record: Result) -> list[str]:
     return sorted({re.sub(r"\b\d+\b", "N", re.sub(r"`[^`]*`", "`...`", c)) for c in record["causes"]})
 
 
+def _of_a_file(record: Result) -> bool:
+    return ".py " in str(record["source"])
+
+
 def mutant_figures(records: list[Result]) -> Result:
     """Mutants: how many are wrong, how many of those are refuted, and every other one."""
     judged = [r for r in records if r["outcome"] in judge.JUDGED]
@@ -107,7 +112,7 @@ def mutant_figures(records: list[Result]) -> Result:
     killed = [r for r in wrong if r["verdict"] == "refuted"]
     return {
         "made": len(records), "sources": len({r["source"] for r in records}),
-        "examples": len({r["source"] for r in records if not str(r["source"]).startswith("random")}),
+        "examples": len({r["source"] for r in records if _of_a_file(r)}),
         "outcomes": _count(records, "outcome"), "judged": len(judged), "wrong": len(wrong), "killed": len(killed),
         "kill rate": len(killed) / max(1, len(wrong)),
         "survivors": [_brief(r) for r in wrong if r["verdict"] != "refuted"],
@@ -124,7 +129,7 @@ def solver_figures(records: list[Result]) -> Result:
         count = record.get("count")
         if isinstance(count, dict):
             total.update(count)
-    written = [r for r in records if not str(r["source"]).startswith("random")]
+    written = [r for r in records if _of_a_file(r)]
     return {"kernels": len(records), "written": len(written), "outcomes": _count(records, "outcome"),
             "count": dict(sorted(total.items())), "lost": [_brief(r) for r in records if r["outcome"] in _LOST]}
 
@@ -194,8 +199,7 @@ def page(result: Result) -> str:
     out += ["", f"Measured {result['date']} with Python {result['python']}, Z3 {result['z3']}, cvc5 "
             f"{result['cvc5'] or 'absent'}, {result['jobs']} processes on {result['cores']} cores; seconds: "
             f"{_list(result['seconds'])}.{' Stopped by the time limit: ' if unfinished else ''}{', '.join(unfinished)}",
-            "", f"Digest of the sources judged: {', '.join(result['sources'])}"
-            f"{' (they changed while this ran: rerun before quoting it)' if len(result['sources']) > 1 else ''}.",
+            "", f"Digest of the sources judged: {', '.join(result['sources'])}.",
             "", f"Again: `scripts/soundness --kernels {kernels['judged']}{result['first']} --mutants --solvers "
             "--out DIR`; one kernel: "
             "`scripts/soundness --show SEED`.", ""]

@@ -26,11 +26,19 @@ def made(seed: int) -> tuple[str, generator.Made]:
     return "programs", generator.make(seed)
 
 
+def generated(source: str) -> generator.Made | None:
+    """The kernel that ``random 17`` or ``late 17`` names; None for a kernel of a file."""
+    where, name = source.split(" ")
+    if where == "random":
+        return made(int(name))[1]
+    return families.alone(where, int(name)) if where in families.ALL else None
+
+
 def handle(task: Task) -> Record:
     """Any task."""
     kind, payload = task
     if kind == "kernel":
-        return random_kernel(int(str(payload["seed"])))
+        return random_kernel(int(str(payload["seed"])), str(payload.get("of", "")))
     if kind == "mutant":
         return mutant(payload)
     return second_solver(str(payload["source"]))
@@ -39,9 +47,9 @@ def handle(task: Task) -> Record:
 # -- random kernels -------------------------------------------------------------------------------------------
 
 
-def random_kernel(seed: int) -> Record:
-    """Judge one; now and then ask the simulator."""
-    family, source = made(seed)
+def random_kernel(seed: int, family: str = "") -> Record:
+    """Judge one, of the named family alone or of all; now and then ask the simulator."""
+    family, source = (family, families.alone(family, seed)) if family else made(seed)
     record, kernel, report = judge.judged(source.text, source.values)
     record = {"seed": seed, "family": family, **record, "has": features(source.text)}
     if kernel is not None and report is not None and (seed // EXTRA) % SIMULATED == 0:
@@ -78,10 +86,11 @@ def changed(source: str) -> list[tuple[str, str]]:
 
 
 def source_text(source: str) -> str:
-    """``random 17`` or ``examples/file.py kernel``."""
+    """``random 17``, ``late 17`` or ``examples/file.py kernel``."""
+    random = generated(source)
+    if random is not None:
+        return random.text
     where, name = source.split(" ")
-    if where == "random":
-        return made(int(name))[1].text
     return mutants.mentions((ROOT / where).read_text(), name)
 
 
@@ -89,7 +98,8 @@ def mutant(payload: dict[str, object]) -> Record:
     """Judge one mutant of a right kernel."""
     source, number = str(payload["source"]), int(str(payload["number"]))
     what, text = changed(source)[number]
-    values = made(int(source.split(" ")[1]))[1].values if source.startswith("random ") else {}
+    random = generated(source)
+    values = random.values if random is not None else {}
     try:
         record, _, _ = judge.judged(text, values)
     except (SyntaxError, NameError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError) as error:
@@ -120,9 +130,9 @@ def corpus() -> list[str]:
 
 def second_solver(source: str) -> Record:
     """All goals of one kernel, by both solvers."""
-    where, name = source.split(" ")
+    random = generated(source)
     try:
-        kernel = made(int(name))[1].trace() if where == "random" else written(where, name)
+        kernel = random.trace() if random is not None else written(*source.split(" "))
     except KernelError:
         return {"source": source, "outcome": "refused"}
     return {"source": source, **solvers.compare(kernel)}

@@ -44,6 +44,43 @@ def test_a_small_campaign_judges_writes_and_resumes(tmp_path: Path) -> None:
     assert "proved, but wrong" in (tmp_path / "soundness.md").read_text()
 
 
+def test_results_of_other_sources_are_not_added_to(tmp_path: Path) -> None:
+    old = json.dumps({"seed": 1_000_000, "outcome": "proved right", "verdict": "proved", "broken": []}) + "\n"
+    (tmp_path / "kernels.jsonl").write_text(old)
+    (tmp_path / "sources").write_text("79e55654b41f\n")
+    refused = command(tmp_path, "--kernels", "2")
+    assert refused.returncode == 2
+    assert "has results of sources 79e55654b41f; this is sources " in refused.stderr
+    assert "--out FRESH" in refused.stderr and "--restart" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert (tmp_path / "kernels.jsonl").read_text() == old, "nothing is touched"
+    assert (tmp_path / "sources").read_text() == "79e55654b41f\n"
+    (tmp_path / "notes.txt").write_text("mine")
+    done = command(tmp_path, "--kernels", "2", "--restart", "--family", "late")
+    assert done.returncode == 0, done.stdout + done.stderr
+    records = [json.loads(line) for line in (tmp_path / "kernels.jsonl").read_text().splitlines()]
+    assert {r["family"] for r in records} == {"late"}
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert len(json.loads((tmp_path / "soundness.json").read_text())["sources"]) == 1
+    other = command(tmp_path, "--kernels", "4")
+    assert other.returncode == 2 and "(family late alone)" in other.stderr, "nor are kernels of one family and of all"
+
+
+def test_a_folder_without_a_digest_is_not_trusted(campaign_path: None, tmp_path: Path) -> None:
+    folder = importlib.import_module("soundness_campaign.folder")
+    folder.claim(tmp_path / "new" / "deep", "0123")
+    folder.claim(tmp_path / "new" / "deep", "4567")  # nothing was judged there yet
+    (tmp_path / "mutants.jsonl").write_text("{}\n")
+    with pytest.raises(folder.Mixed, match="left no digest"):
+        folder.claim(tmp_path, "0123")
+    (tmp_path / "sources").write_text("0123\n4567\n")
+    with pytest.raises(folder.Mixed, match="sources 0123, 4567"):
+        folder.claim(tmp_path, "0123")
+    folder.restart(tmp_path)
+    folder.claim(tmp_path, "0123", "late")
+    assert (tmp_path / "sources").read_text() == "0123 family=late\n"
+
+
 def test_a_stuck_task_is_killed_and_the_rest_goes_on(campaign_path: None) -> None:
     pool = importlib.import_module("soundness_campaign.pool")
 
@@ -107,8 +144,20 @@ def test_every_family_makes_kernels_that_brute_force_can_judge(campaign_path: No
         outcome = judge.judged(made.text, made.values)[0]["outcome"]
         assert outcome not in judge.WRONG, f"seed {seed}\n{made.text}"
         seen.setdefault(family, set()).add(outcome)
-    assert set(seen) == {"scopes", "copies", "tiles", "exchanges"}
+    assert set(seen) == {"scopes", "copies", "tiles", "exchanges", "late"}
     assert all("proved right" in outcomes for outcomes in seen.values())
+
+
+def test_late_reads_are_right_and_wrong_in_like_numbers(campaign_path: None) -> None:
+    families = importlib.import_module("soundness_campaign.families")
+    judge = importlib.import_module("soundness_campaign.judge")
+    seen: dict[object, int] = {}
+    for seed in range(60):
+        made = families.alone("late", seed)
+        record = judge.judged(made.text, made.values)[0]
+        assert record["outcome"] not in judge.WRONG, f"seed {seed}\n{made.text}"
+        seen[record["outcome"]] = seen.get(record["outcome"], 0) + 1
+    assert seen["proved right"] > 15 and seen["refuted right"] > 15, seen
 
 
 def test_a_kernel_that_emission_refuses_is_counted_as_such(

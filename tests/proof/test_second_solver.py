@@ -22,7 +22,8 @@ pytest.importorskip("cvc5")
 def goals(kernel: object) -> list[tuple[Expr, Context]]:
     """Every claim of a kernel that is no constant."""
     walker = Walker(kernel)  # type: ignore[arg-type]
-    drafts = local_drafts(walker.nodes, walker.threads, {}) + concurrent_drafts(walker) + Defined().run(walker.nodes)
+    drafts = local_drafts(walker.nodes, walker.threads, {}) + concurrent_drafts(walker)
+    drafts += Defined(walker.aliases).run(walker.nodes)
     items = {(i.claim, i.context): None for d in drafts for i in d.items if not i.unknown}
     return [(c, f) for c, f in items if not isinstance(c, Const)]
 
