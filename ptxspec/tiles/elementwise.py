@@ -67,8 +67,8 @@ def visit(tracer: Tracer, plan: Plan, body: Callable[[At, tuple[Expr, ...]], Non
             group(typed.literal(plan.full, "int32"))
 
 
-def read(tracer: Tracer, cells: TensorView, at: At) -> Var:
-    """One register as a value."""
+def read(tracer: Tracer, cells: TensorView, at: tuple[Expr, ...]) -> Var:
+    """One register, or one element of memory, as a value."""
     dtype, span = cells.dtype, tracer.place()
     low, high = int_range(dtype) if is_integer(dtype) else (None, None)
     result = Var("element", dtype, "value", low, high, span)

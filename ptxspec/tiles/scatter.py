@@ -37,7 +37,7 @@ def add_at(tracer: Tracer, home: SharedTile, at: tuple[Expr, ...], number: Expr,
     """Add to one element; atomically, where other threads may add to it ``together`` (K235 for types without)."""
     value = typed.cast(number, home.dtype, tracer.place())
     if not together:
-        total = typed.binary("add", read(tracer, home, at), value, tracer.place())  # type: ignore[arg-type]
+        total = typed.binary("add", read(tracer, home, at), value, tracer.place())
         tracer.emit(ir.Store(home.ir, at, typed.cast(total, home.dtype), tracer.place()))
         return
     atomic(home, "tile_scatter_add", tracer)

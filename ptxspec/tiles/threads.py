@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse, said
-from ptxspec.lang.tensor import ElementRef
 from ptxspec.lang.trace import Tracer, current
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Const, Expr, is_float, is_integer
@@ -31,13 +30,16 @@ def of_thread(value: object, thread: object) -> Expr:
         return number
     if isinstance(tracer, Taping) and is_float(number.dtype):
         return number       # gradients have no values
-    cell = SharedTile.alloc(tracer, (1,), number.dtype)
-    zero = (typed.literal(0, "int32"),)
-    with when(tracer, typed.compare("eq", tracer.linear_thread(), where)):
-        tracer.emit(ir.Store(cell.ir, zero, number, span))
-    found = cell.filled()[0]
-    assert isinstance(found, ElementRef)
-    return read(tracer, cell, zero)  # type: ignore[arg-type]
+    mine = tracer.linear_thread()
+    if known is None:       # every thread has a place, so that the one read has been written whichever it is
+        cell, at, place = SharedTile.alloc(tracer, (tracer.threads,), number.dtype), (mine,), where
+        tracer.emit(ir.Store(cell.ir, at, number, span))
+    else:
+        cell, place = SharedTile.alloc(tracer, (1,), number.dtype), typed.literal(0, "int32")
+        with when(tracer, typed.compare("eq", mine, where)):
+            tracer.emit(ir.Store(cell.ir, (place,), number, span))
+    cell.filled()
+    return read(tracer, cell, (place,))
 
 
 def everyones(tracer: Tracer) -> Plan:

@@ -272,6 +272,8 @@ class RegisterTile:
         span = self._tracer.place()
         if isinstance(other, SharedTile) and tuple(other.shape) == self.shape:
             other = other.registers(self.plan)
+        elif not isinstance(other, TensorView) and hasattr(other, "registers"):
+            other = other.registers()       # formulas
         if isinstance(other, RegisterTile) and other.shape != self.shape:
             refuse("K234", f"tiles of {list(self.shape)} and {list(other.shape)} elements do not combine element by "
                            "element", span, help="give both the same shape")

@@ -152,7 +152,7 @@ def put(element: ElementRef, number: object) -> None:
 
 def loaded(element: ElementRef) -> Expr:
     """Read one component."""
-    return read(current("a tile"), TensorView(element.view), element.index)  # type: ignore[arg-type]
+    return read(current("a tile"), TensorView(element.view), element.index)
 
 
 def element_of(tile: RegisterTile | TensorView, at: tuple[Expr, ...]) -> object:
