@@ -162,9 +162,9 @@ class RegisterTile:
         return self.moved() if self._shown() else self._home
 
     @property
-    def in_shared_memory(self) -> bool:
-        """True where the tile lies in shared memory, or is in use there."""
-        return self._home is not None or self._shown()
+    def in_shared_memory(self) -> SharedTile | None:
+        """The tile in shared memory, where it lies or is in use there."""
+        return self._home or (self._seen[1] if self._seen is not None and self._shown() else None)
 
     def moved(self) -> SharedTile:
         """The tile in shared memory, where it stays (K242 where code before this place uses the registers)."""

@@ -109,6 +109,7 @@ from ptxspec.compat.warp.types import (
     uint32,
     uint64,
 )
+from ptxspec.compat.warp.vectors import cross, cw_div, cw_mul, ddot, dot, length_sq, transpose
 
 if TYPE_CHECKING:
     from ptxspec.compat.warp.types import Compound
@@ -155,14 +156,15 @@ def __getattr__(name: str) -> Compound | Callable[..., object]:
 
 __all__ = [
     "Array", "Kernel", "Tape", "abs", "add", "array", "array1d", "array2d", "array3d", "array4d", "bfloat16",
-    "bit_and", "bit_or", "bit_xor", "block_dim", "clamp", "clone", "config", "constant", "div", "empty",
-    "empty_like", "float16", "float32", "float64", "floordiv", "from_numpy", "full", "func", "init", "int16",
-    "int32", "int64", "int8", "invert", "isfinite", "isinf", "isnan", "kernel", "launch", "launch_tiled", "lshift",
-    "max", "min", "mod", "mul", "neg", "nonzero", "ones", "pos", "rshift", "sign", "static", "step", "struct",
-    "sub", "synchronize", "tid", "tile", "tile_arange", "tile_assign", "tile_astype", "tile_atomic_add",
-    "tile_atomic_add_indexed", "tile_axpy", "tile_broadcast", "tile_diag_add", "tile_empty", "tile_extract",
-    "tile_from_thread", "tile_full", "tile_load", "tile_load_indexed", "tile_map", "tile_ones", "tile_reshape",
-    "tile_scatter_add", "tile_scatter_masked", "tile_slice_indexed", "tile_squeeze", "tile_store",
-    "tile_store_indexed", "tile_transpose", "tile_view", "tile_zeros", "uint16", "uint32", "uint64", "uint8",
-    "unot", "untile", "where", "zeros", "zeros_like",
+    "bit_and", "bit_or", "bit_xor", "block_dim", "clamp", "clone", "config", "constant", "cross", "cw_div",
+    "cw_mul", "ddot", "div", "dot", "empty", "empty_like", "float16", "float32", "float64", "floordiv",
+    "from_numpy", "full", "func", "init", "int16", "int32", "int64", "int8", "invert", "isfinite", "isinf", "isnan",
+    "kernel", "launch", "launch_tiled", "length_sq", "lshift", "max", "min", "mod", "mul", "neg", "nonzero", "ones",
+    "pos", "rshift", "sign", "static", "step", "struct", "sub", "synchronize", "tid", "tile", "tile_arange",
+    "tile_assign", "tile_astype", "tile_atomic_add", "tile_atomic_add_indexed", "tile_axpy", "tile_broadcast",
+    "tile_diag_add", "tile_empty", "tile_extract", "tile_from_thread", "tile_full", "tile_load",
+    "tile_load_indexed", "tile_map", "tile_ones", "tile_reshape", "tile_scatter_add", "tile_scatter_masked",
+    "tile_slice_indexed", "tile_squeeze", "tile_store", "tile_store_indexed", "tile_transpose", "tile_view",
+    "tile_zeros", "transpose", "uint16", "uint32", "uint64", "uint8", "unot", "untile", "where", "zeros",
+    "zeros_like",
 ]

@@ -139,10 +139,9 @@ class Variables(Reader):
         if not isinstance(old, (RegisterTile, SharedTile)) or tuple(old.shape) != tuple(new.shape) \
                 or old.dtype != new.dtype or kind_of(old) != kind_of(new):
             return False
-        if isinstance(old, RegisterTile) and old.in_shared_memory:
-            return False
         names = [v for f in self.frames for b in f.blocks for v in b.names.values()]
-        if sum(_sees(v, old) for v in names) > 1:
+        shared = old.in_shared_memory if isinstance(old, RegisterTile) else None
+        if sum(_sees(v, old) for v in names) > 1 or (shared is not None and any(_sees(v, shared) for v in names)):
             return False
         by = new if isinstance(new, RegisterTile) else new.registers()
         self.python(lambda: overwritten(self.tracer, old, by), self._node(), "this assignment")

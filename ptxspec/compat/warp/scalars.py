@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ptxspec.compat.warp.values import Composite
 from ptxspec.lang import scalars
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.scalars import plain
@@ -120,4 +121,7 @@ def where_(cond: object, value_if_true: object, value_if_false: object) -> objec
     """``value_if_true`` where ``cond`` holds, else ``value_if_false``; both are computed."""
     if not isinstance(cond, (Expr, bool, int)):
         refuse("K222", f"wp.where takes a condition, not {said(cond)}", where())
+    if isinstance(value_if_true, Composite) and isinstance(value_if_false, Composite) \
+            and value_if_true.shape == value_if_false.shape:
+        return value_if_true.by_component(lambda a, b: typed.select(cond, a, b, where()), value_if_false.values)
     return typed.select(cond, _number(value_if_true, "where"), _number(value_if_false, "where"), where())
