@@ -34,7 +34,8 @@ def updated(tile: RegisterTile | SharedTile | TapedTile, name: str, other: objec
 
 def overwritten(tracer: Tracer, tile: RegisterTile | SharedTile, by: RegisterTile) -> None:
     """Every element of ``tile`` becomes that of ``by``, which has its shape and type."""
-    home = tile.home() if isinstance(tile, RegisterTile) else tile
+    bits = tile.dtype.startswith("bits")        # moved only
+    home = tile if isinstance(tile, SharedTile) else tile.moved() if bits else tile.home()
     if home is not None:
         into(tracer, home, by)
         return
@@ -109,5 +110,3 @@ def _scaled(tracer: Taping, tile: TapedTile, name: str, by: Expr | int | float) 
             loop(tracer, plan.words, "word", unroll=True) as word:
         value = typed.binary(name, read(tracer, cells, (repeat, word)), by, tracer.place())
         tracer.emit(ir.Store(cells.ir, (repeat, word), typed.cast(value, cells.dtype), tracer.place()))
-
-

@@ -95,17 +95,94 @@ def test_structures_of_one_type_are_added_and_have_gradients() -> None:
     np.testing.assert_array_equal(a.grad.numpy()["y"][:, 1:], np.tile([5, 7], (8, 1)))
 
 
-def test_untyped_words_are_neither_added_nor_computed_with() -> None:
+def numbers(seed: int, count: int = 4) -> np.ndarray:
+    """Small numbers in every field, random bytes between them."""
+    found, rng = records(Mixed, count, seed), np.random.default_rng(seed)
+    found["flag"], found["small"] = rng.integers(0, 60, count), rng.integers(-30, 30, count)
+    found["value"] = rng.standard_normal(count)
+    return found
+
+
+@pytest.mark.parametrize("storage", ["register", "shared"])
+def test_fields_of_several_types_are_computed_with_each_in_its_own(storage) -> None:
+    @wp.kernel
+    def k(a: wp.array[Mixed], b: wp.array[Mixed], c: wp.array2d[Mixed]):
+        t, u = wp.tile_load(a, shape=4, storage=storage), wp.tile_load(b, shape=4)
+        wp.tile_store(c[0], t + u)
+        wp.tile_store(c[1], t * 2)
+        wp.tile_store(c[2], -(2 * t - u))
+        for _ in range(2):
+            t -= u
+        wp.tile_store(c[3], t)
+
+    a, b, c = (wp.array(numbers(seed), dtype=Mixed) for seed in (1, 2, 3))
+    c = wp.zeros((4, 4), dtype=Mixed)
+    wp.launch_tiled(k, dim=1, inputs=[a, b, c], block_dim=32)
+    for name in Mixed.record().names:
+        x, y, z = a.numpy()[name], b.numpy()[name], c.numpy()[name]
+        two = x.dtype.type(2)
+        np.testing.assert_array_equal(z, np.stack([x + y, x * two, -(two * x - y), x - y - y]))
+
+
+@pytest.mark.parametrize("storage", ["register", "shared"])
+def test_tiles_of_structures_are_bound_again_and_assigned_to(storage) -> None:
+    @wp.kernel
+    def k(a: wp.array[Mixed], b: wp.array[Mixed]):
+        t = wp.tile_load(a, shape=4, storage=storage)
+        for row in range(3):
+            t = wp.tile_load(a, shape=4, offset=row)
+        t[0:2] = wp.tile_load(a, shape=2)
+        wp.tile_store(b, t)
+
+    a, b = wp.array(records(Mixed, 8), dtype=Mixed), wp.zeros(4, dtype=Mixed)
+    wp.launch_tiled(k, dim=1, inputs=[a, b], block_dim=32)
+    assert b.numpy().tobytes() == a.numpy()[[0, 1, 4, 5]].tobytes()
+
+
+def test_fields_that_memory_adds_to_are_added_atomically() -> None:
+    """The others stay as they are; bytes between fields too."""
     @wp.kernel
     def add(a: wp.array[Mixed], b: wp.array[Mixed]):
-        wp.tile_atomic_add(b, wp.tile_load(a, shape=4))
+        i = wp.tid()
+        wp.tile_atomic_add(b, wp.tile_load(a, shape=4, offset=i * 4), offset=1)
 
     @wp.kernel
-    def scale(a: wp.array[Mixed], b: wp.array[Mixed]):
-        wp.tile_store(b, wp.tile_load(a, shape=4) * 2)
+    def indexed(a: wp.array[Mixed], b: wp.array[Mixed], listed: wp.array[int]):
+        wp.tile_atomic_add_indexed(b, wp.tile_load(listed, shape=4), wp.tile_load(a, shape=4))
+
+    a = wp.array(numbers(4, 8), dtype=Mixed)
+    for kernel, dim, more in ((add, 2, []), (indexed, 1, [wp.array([3, 0, -1, 3], dtype=int)])):
+        b = wp.array(numbers(5), dtype=Mixed)
+        expected = b.numpy().copy()
+        if more:
+            np.add.at(expected["value"], [3, 0, 3], a.numpy()["value"][[0, 1, 3]])
+        else:
+            expected["value"][1:] += a.numpy()["value"][:3] + a.numpy()["value"][4:7]
+        wp.launch_tiled(kernel, dim=dim, inputs=[a, b, *more], block_dim=32)
+        np.testing.assert_allclose(b.numpy()["value"], expected["value"], rtol=1e-6)
+        b.numpy()["value"] = expected["value"]
+        assert b.numpy().tobytes() == expected.tobytes()
+
+
+def test_untyped_words_are_not_computed_with_as_such() -> None:
+    @wp.kernel
+    def fraction(a: wp.array[Mixed], b: wp.array[Mixed]):
+        wp.tile_store(b, wp.tile_load(a, shape=4) * 2.5)
+
+    @wp.kernel
+    def shapes(a: wp.array[Mixed], b: wp.array[Mixed]):
+        wp.tile_store(b, wp.tile_load(a, shape=4) + wp.tile_load(b, shape=3))
+
+    @wp.kernel
+    def aligned(a: wp.array[Mixed], b: wp.array[Mixed]):
+        wp.tile_atomic_add(b, wp.tile_load(a, shape=4), aligned=True)
+
+    @wp.kernel
+    def other(a: wp.array[Mixed], b: wp.array[Mixed]):
+        wp.tile_store(b, wp.tile_load(a, shape=4) + wp.tile_zeros(shape=4, dtype=float))
 
     arrays = [wp.array(records(Mixed, 4), dtype=Mixed) for _ in range(2)]
-    for kernel in (add, scale):
+    for kernel in (fraction, shapes, aligned, other):
         with pytest.raises(ptxspec.PtxspecError) as caught:
             wp.launch_tiled(kernel, dim=1, inputs=arrays, block_dim=32)
         assert caught.value.code.startswith("K")

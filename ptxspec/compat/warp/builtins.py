@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ptxspec import tiles
+from ptxspec.compat.warp import structures
 from ptxspec.compat.warp.making import whole_shape
 from ptxspec.compat.warp.state import LaunchState, inner, kind_of, launching, marked
 from ptxspec.lang import cuda
@@ -82,6 +83,10 @@ def _offset(value: object, more: tuple[int, ...]) -> object:
     return (*(value if isinstance(value, (tuple, list)) else (value,)), *(0 for _ in more))
 
 
+def _start(offset: object, a: TensorView) -> object:
+    return (0,) * (a.ndim - 1) if offset is None else offset
+
+
 @intrinsic
 def tile_load(a: TensorView, shape: object, offset: object = None, storage: str = "register",
               bounds_check: bool = True, aligned: bool = False) -> RegisterTile | TensorView:
@@ -100,8 +105,16 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
 
 @intrinsic
 def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object = None, bounds_check: bool = True,
-                    aligned: bool = False) -> RegisterTile:
-    """:func:`ptxspec.tiles.tile_atomic_add`: the tile of the old values."""
+                    aligned: bool = False) -> RegisterTile | None:
+    """:func:`ptxspec.tiles.tile_atomic_add`: the tile of the old values. Of structures of several types, fields that
+    have an atomic addition are added, and nothing is given back."""
+    if structures.untyped(a) is not None:
+        if aligned is not False:
+            refuse("K232", "fields of structures are added one by one, so aligned=True cannot be",
+                   current("wp").place())
+        structures.atomic_add(a, t, lambda array, tile: tiles.tile_atomic_add(
+            array, tile, _offset(_start(offset, a), (1,)), bounds_check))
+        return None
     return marked(tiles.tile_atomic_add(a, t, _offset(offset, inner(a)), bounds_check, aligned), kind_of(a))
 
 
@@ -123,8 +136,12 @@ def tile_store_indexed(a: TensorView, indices: RegisterTile | TensorView, t: Reg
 
 @intrinsic
 def tile_atomic_add_indexed(a: TensorView, indices: RegisterTile | TensorView, t: RegisterTile | TensorView,
-                            offset: object = None, axis: int = 0) -> RegisterTile:
+                            offset: object = None, axis: int = 0) -> RegisterTile | None:
     """:func:`ptxspec.tiles.tile_atomic_add_indexed`."""
+    if structures.untyped(a) is not None:
+        structures.atomic_add(a, t, lambda array, tile: tiles.tile_atomic_add_indexed(
+            array, indices, tile, _offset(_start(offset, a), (1,)), axis))
+        return None
     return marked(tiles.tile_atomic_add_indexed(a, indices, t, _offset(offset, inner(a)), axis), kind_of(a))
 
 

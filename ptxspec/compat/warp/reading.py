@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from functools import partial
 
-from ptxspec.compat.warp import elements, mapping
+from ptxspec.compat.warp import elements, mapping, structures
 from ptxspec.compat.warp.builtins import ThreadIndex, tile_map
 from ptxspec.compat.warp.moving import picks, tile_astype, tile_extract, tile_slice_indexed
 from ptxspec.compat.warp.names import Variables
@@ -132,12 +132,16 @@ class ElementReader(Variables):
         if tiles and any(isinstance(s, (Composite, Fields)) for s in (left, right)):
             return self.map(lambda values: super(ElementReader, self).binary(op, values[0], values[1], node),
                             [left, right], node)
+        if any(structures.untyped(t) is not None for t in tiles) and type(op) in _UPDATES:
+            return self.python(lambda: structures.binary(_UPDATES[type(op)], left, right), node, "this operator")
         result = super().binary(op, left, right, node)
         return marked(result, next((k for k in map(kind_of, tiles) if k is not None), None)) if tiles else result
 
     def e_unaryop(self, node: ast.UnaryOp) -> object:
         """``-t``: the elements stay what they are."""
         value = self.eval(node.operand)
+        if isinstance(node.op, ast.USub) and structures.untyped(value) is not None:
+            return self.python(lambda: structures.negated(value), node, "this operator")
         known = ast.copy_location(ast.UnaryOp(node.op, _constant(value, node.operand)), node)
         return marked(super().e_unaryop(known), kind_of(value))
 
@@ -149,7 +153,8 @@ class ElementReader(Variables):
             if isinstance(tile, (RegisterTile, SharedTile, TapedTile)) and name:
                 other = self.eval(node.value)
                 self.node = node
-                self.python(lambda: updated(tile, name, other), node, f"`{ast.unparse(node.target)} ...= `")
+                work = updated if structures.untyped(tile) is None else structures.updated
+                self.python(lambda: work(tile, name, other), node, f"`{ast.unparse(node.target)} ...= `")
                 return
         elif isinstance(node.target, ast.Subscript):
             self._store(node.target, self.binary(node.op, self.eval(node.target), self.eval(node.value), node))
