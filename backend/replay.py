@@ -121,6 +121,8 @@ def replay(kernel: Kernel, obligation: Obligation, sm: str = "sm_90") -> Replay:
         return Replay(*head, "not run", reason=f"the obligation is {obligation.verdict}: there is no counterexample")
     if obligation.code in _SILENT:
         return Replay(*head, "terms", reason=_SILENT[obligation.code], terms=_terms(obligation, kernel, sm))
+    if example.unseen:
+        return Replay(*head, "terms", reason=example.unseen, terms=example.lines)
     access = access_of(kernel, obligation)
     inside = _stays_inside(kernel, access, example) if obligation.code == "in-bounds" else ""
     if inside:
@@ -199,7 +201,7 @@ def _unseen(kernel: Kernel, obligation: Obligation) -> str:
                 if registers.kind == "write" or isinstance(statement, Load) or not step.memory:
                     return "the undefined value stays in registers: nothing stores it or branches on it"
             if registers.kind == "write" and registers.buffer.name == buffer:
-                writes += 1
+                writes += 1 + any(f.kind == "loop" for f in step.context)  # in a loop, the older value may be its own
                 forgets |= isinstance(statement, Apply) and statement.pred is not None and not statement.preserve_dst
     if forgets and writes > 1:
         return ("a false predicate leaves the older value in the register, so the machine has one; the kernel says "

@@ -63,11 +63,13 @@ def clash_example(found: Counterexample, about: Clash, env: Env, threads: Thread
         f"both touch byte {byte} (element {byte // unit})"
         + _unordered(about),
     )
-    return replace(found, values=mine, lines=lines, second=second, array=one.buffer.name, byte=byte)
+    return replace(found, values=mine, lines=lines, second=second, array=one.buffer.name, byte=byte, unseen=about.odds)
 
 
 def _unordered(about: Clash) -> str:
     """Why nothing keeps the two apart in time."""
+    if about.odds:
+        return f"; {about.odds}"
     if not about.across:
         return ", with no barrier between"
     if about.cluster is None:
@@ -80,10 +82,11 @@ def _unordered(about: Clash) -> str:
 def clash_headline(about: Clash) -> str:
     """What races."""
     one, two = about.one, about.two
+    if about.stale:
+        return f"a read that is not coherent may find bytes of {one.buffer.name} that the kernel writes"
     who = "two blocks" if about.across else "two threads"
-    if one is two:
-        verb = "write to" if one.kind == "write" else "combine into"
-        return f"{who} {verb} one byte of {one.buffer.name}"
+    if one.kind == two.kind == "combine":
+        return f"{who} combine into one byte of {one.buffer.name}"
     kinds = {one.kind, two.kind}
     if "read" in kinds:
         return f"one {who.split()[1][:-1]} reads a byte of {one.buffer.name} that another one writes"

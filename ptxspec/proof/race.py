@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ptxspec.lang import ir
 from ptxspec.proof import formula, rowwise, swizzle
+from ptxspec.proof.coherence import at_odds, stale
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.injective import Values, doubtful_parts, never_meet, separates
@@ -25,7 +26,8 @@ CLUSTER_BARRIERS = frozenset({"cluster"})
 @dataclass(frozen=True, slots=True)
 class Clash:
     """Two accesses of two threads: what a race would be about. ``across``: of two blocks; ``cluster``: whether those
-    are in one cluster, None where the launch has no clusters."""
+    are in one cluster, None where the launch has no clusters. ``stale``: the first is a read that no write of the
+    kernel may come near, whenever and by whichever thread."""
 
     one: Access
     two: Access
@@ -35,6 +37,16 @@ class Clash:
     pair: Pair
     across: bool
     cluster: bool | None = None
+    stale: bool = False
+
+    @property
+    def odds(self) -> str:
+        """What is wrong beside the time of the accesses: atomics that know nothing of each other, a stale read."""
+        if self.stale:
+            return "this load may read past the coherent caches: nobody may write there while the kernel runs"
+        if self.one.kind == self.two.kind == "combine":
+            return at_odds(self.one, self.two, self.across, self.cluster)
+        return ""
 
 
 def race_drafts(walker: Walker) -> list[Draft]:
@@ -58,7 +70,10 @@ def race_drafts(walker: Walker) -> list[Draft]:
     if not drafts:
         return []
     loads = sources(walker.nodes)
-    for clash, context, claim in clashes(walker, walker.nodes, everything, loads):
+    for clash, context, claim in (
+        *clashes(walker, walker.nodes, everything, loads),
+        *_stale_reads(walker, everything, loads),
+    ):
         owner = clash.one if clash.one.kind != "read" else clash.two
         drafts[(owner.statement, owner.operand)].items.append(
             Item(claim, context, clash, where=(clash.two if owner is clash.one else clash.one).span)
@@ -87,7 +102,7 @@ def clashes(
         if walker.threads.cluster != (1, 1, 1):
             # Blocks of one cluster meet at its barriers.
             for pair in Intervals(CLUSTER_BARRIERS, keep).run(nodes):
-                if _matters(pair.one.access, pair.two.access):
+                if _matters(pair.one.access, pair.two.access, across=True, cluster=True):
                     found += _pair(walker, pair, loads, one_block=False, cluster=True)
             if _one_cluster(walker):
                 return found
@@ -99,7 +114,7 @@ def clashes(
         for between in parts.values():
             for k, one in enumerate(between):
                 for two in between[k:]:
-                    if _matters(one.access, two.access):
+                    if _matters(one.access, two.access, across=True, cluster=cluster):
                         found += _pair(walker, Pair(one, two, 0, None), loads, one_block=False, cluster=cluster)
     return found
 
@@ -127,11 +142,30 @@ def _doubtful(
     }
 
 
-def _matters(one: Access, two: Access) -> bool:
+def _stale_reads(
+    walker: Walker, everything: list[Occurrence], loads: dict[Var, Source]
+) -> list[tuple[Clash, Context, Expr]]:
+    """Reads past the coherent caches against every write of the kernel, by any thread and at any time."""
+    found: list[tuple[Clash, Context, Expr]] = []
+    for one in everything:
+        if not stale(one.access):
+            continue
+        for two in everything:
+            read, write = one.access, two.access
+            if write.buffer is read.buffer and write.kind != "read":
+                twin = Twin(walker.threads, loads, (), one_block=False)
+                first, second = read.words[0], ix.index(twin.rename(write.words[0]))
+                clash = Clash(read, write, twin, first, second, Pair(one, two, 0, None), False, None, True)
+                claim = apart(first, read.size, second, write.size)
+                found.append((clash, twin.context(read.context, write.context), claim))
+    return found
+
+
+def _matters(one: Access, two: Access, *, across: bool = False, cluster: bool | None = None) -> bool:
     if one.buffer is not two.buffer:
         return False  # different arrays never overlap: the host checks that, and emission lays shared ones apart
     kinds = {one.kind, two.kind}
-    return kinds != {"read"} and kinds != {"combine"}
+    return kinds != {"read"} and (kinds != {"combine"} or bool(at_odds(one, two, across, cluster)))
 
 
 def _pair(

@@ -216,7 +216,7 @@ class Remedies:
 
     def _clash(self, about: Clash) -> list[str]:
         """A barrier in front of the later access, tried on the whole kernel."""
-        if (about.across and not about.cluster) or (about.one is about.two and about.pair.after is None):
+        if about.odds or (about.across and not about.cluster) or (about.one is about.two and about.pair.after is None):
             return []
         kind = "cluster" if about.across else "cta"
         later = about.two

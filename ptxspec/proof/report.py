@@ -18,7 +18,8 @@ class Counterexample:
 
     ``values`` maps the user's names to integers, ``thread`` and ``block`` are (x, y, z), ``second`` is the other thread
     of a race. ``lines`` say what goes wrong, elements and bytes side by side; ``array``, ``index``, ``byte`` and
-    ``remainder`` are the same for programs (None where they do not apply). ``env`` is what the replay used.
+    ``remainder`` are the same for programs (None where they do not apply). ``unseen``: why a machine may show nothing
+    of it. ``env`` is what the replay used.
     """
 
     values: dict[str, int]
@@ -30,6 +31,7 @@ class Counterexample:
     index: tuple[int, ...] | None = None
     byte: int | None = None
     remainder: int | None = None
+    unseen: str = ""
     env: dict[Expr, int] = field(default_factory=dict, repr=False, compare=False)
 
     def to_json(self) -> dict[str, object]:

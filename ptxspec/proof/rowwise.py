@@ -1,4 +1,5 @@
-"""The quick test of race freedom, axis by axis: for arrays whose extents only a launch knows.
+"""The quick test of race freedom, axis by axis: for arrays whose extents only a launch knows, and where guards on an
+index, not its formula, keep it inside its axis.
 
 In a row-major array two elements are the same only when all their indices are. So two accesses inside the array meet
 only where the indices of every axis do, and each axis can be looked at by itself: no product of an index with a runtime
@@ -22,10 +23,10 @@ from ptxspec.scalar.expr import Poly
 def places(access: Access) -> tuple[tuple[Poly, ...], int] | None:
     """Indices of the access's first element in its array, and how many elements of the last axis it covers.
 
-    None where the array is not row-major with runtime extents, or the view is more than a choice of elements.
+    None where the array is not row-major, or the view is more than a choice of elements.
     """
     buffer, view = access.buffer, access.view
-    if all(e.is_const for e in buffer.shape) or buffer.layout != TileLayout.row_major(buffer.shape):
+    if buffer.layout != TileLayout.row_major(buffer.shape):
         return None
     size = element_bytes(buffer.dtype)
     if access.size % size:
@@ -68,9 +69,10 @@ def indices(view: ir.View, at: Sequence[Poly]) -> tuple[Poly, ...] | None:
 
 
 def ranges(access: Access) -> list[tuple[Poly, int]] | None:
-    """For each axis the access's first index and how many elements it covers there; None where not known."""
+    """For each axis the access's first index and how many elements it covers there; None where not known, and for
+    arrays of fixed extents, whose byte addresses say as much."""
     found = places(access)
-    if found is None:
+    if found is None or all(e.is_const for e in access.buffer.shape):
         return None
     at, width = found
     return [(index, width if k == len(at) - 1 else 1) for k, index in enumerate(at)]

@@ -219,7 +219,7 @@ class Late(Family):
                 self.emit(f"c[0] = {self.rng.choice((0, 0, 0, 1))}", depth)
                 self.written = 1
         if kind == "nest":
-            self.nest(depth, bounds)
+            self.nest(depth, bounds.replace("70", "7"))  # brute force has to go through all of it
             return
         self.emit(f"for {k} in {bounds}:", depth)
         getattr(self, f"_{kind}")(depth + 1)

@@ -1,4 +1,4 @@
-"""Registers, shared bytes and barriers of some iterations only: right, each for a reason that an older prover missed."""
+"""Registers, shared bytes and barriers of some iterations only: right, for reasons that an older prover missed."""
 
 from ptxspec import T
 
