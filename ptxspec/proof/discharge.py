@@ -23,7 +23,7 @@ from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.limits import limit_drafts
 from ptxspec.proof.premises import premises_of
-from ptxspec.proof.race import Clash
+from ptxspec.proof.race import Clash, followed
 from ptxspec.proof.registers import disjoint_draft
 from ptxspec.proof.report import VERDICTS, Obligation, ProofReport
 from ptxspec.proof.shared import shared_drafts
@@ -252,7 +252,10 @@ class Resolver:
     def _met(self, item: Item, answer: Answer) -> str:
         """Why two accesses that seem to race may not: where the order of iterations was only roughly followed, a
         barrier may lie between them all the same."""
-        if not isinstance(item.about, Clash) or not item.about.pair.rough or answer.model is None:
+        if not isinstance(item.about, Clash) or answer.model is None:
+            return ""
+        pair = item.about.pair
+        if not pair.rough and (pair.after is None or followed(pair.after)):
             return ""
         if apart_in_time(self.walker, item.about, answer.model) is False:
             return ""

@@ -16,7 +16,7 @@ from ptxspec.proof.tree import Access, Loop, Node, Sync, has_barrier
 from ptxspec.proof.twin import Source, Twin, sources
 from ptxspec.proof.walk import Walker
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BOOL, Expr, Op, Poly, Var
+from ptxspec.scalar.expr import BOOL, INDEX, Expr, Op, Poly, Var
 
 BLOCK_BARRIERS = frozenset({"cta", "cluster"})
 WARP_BARRIERS = frozenset({"cta", "cluster", "warp"})
@@ -243,12 +243,7 @@ def _relations(pair: Pair, twin: Twin) -> list[Fact]:
     """Iterations of common loops: one ahead of the other, or fixed to the first or last."""
     facts: list[Fact] = []
     if pair.after is not None:
-        again = pair.after.statement
-        second, ahead = ix.index(twin.rename(again.var)), ix.add(again.var, again.step)
-        if _steps(pair.after, twin):
-            name = f"{'a later' if pair.later else 'next'} iteration of {again.var.name}"
-            claim = formula.le(ahead, second) if pair.later else formula.eq(second, ahead)
-            facts.append(Fact(name, "", claim, again.span, "thread"))
+        facts += _ahead(pair.after, pair.later, twin)
     for occurrence, other in ((pair.one, False), (pair.two, True)):
         for depth, value in sorted(occurrence.fixed):
             var = occurrence.loops[depth].statement.var
@@ -269,6 +264,35 @@ def _relations(pair: Pair, twin: Twin) -> list[Fact]:
             ):
                 facts.append(_edge(loop, other, twin, first=False))
     return facts
+
+
+def _ahead(loop: Loop, later: bool, twin: Twin) -> list[Fact]:
+    """The second thread is in the next iteration of ``loop``, or in a ``later`` one."""
+    statement = loop.statement
+    name = f"{'a later' if later else 'next'} iteration of {statement.var.name}"
+    if _steps(loop, twin):
+        second, ahead = ix.index(twin.rename(statement.var)), ix.add(statement.var, statement.step)
+        claim = formula.le(ahead, second) if later else formula.eq(second, ahead)
+        return [Fact(name, "", claim, statement.span, "thread")]
+    if not followed(loop):
+        return []
+    # Threads that start elsewhere are told apart by the number of the iteration.
+    count = Var(f"iteration of {statement.var.name}", INDEX, "trip", 0, None)
+    further: Poly | Var = Var(f"iterations of {statement.var.name} ahead", INDEX, "trip", 1, None) if later else ix.ONE
+    twin.share(count)
+    if isinstance(further, Var):
+        twin.share(further)
+    mine, other = (
+        formula.eq(statement.var, ix.add(statement.start, ix.mul(statement.step, number)))
+        for number in (ix.index(count), ix.add(count, further))
+    )
+    return [Fact(f"iteration of {statement.var.name}", "", mine, statement.span, "thread"),
+            Fact(name, "", twin.rename(other), statement.span, "thread")]
+
+
+def followed(loop: Loop) -> bool:
+    """The values of the loop's variable are told by the number of the iteration: start and step do not wrap."""
+    return all(loop.context.exact(e) is not None for e in (loop.statement.start, loop.statement.step))
 
 
 def _edge(loop: Loop, second: bool, twin: Twin, *, first: bool) -> Fact:

@@ -126,3 +126,15 @@ def blocks_that_wait_once(B: T.Tensor((4, 8), "float32"), C: T.Tensor((4, 8), "f
             T.cuda.cluster_sync()
         if k > 0:
             C[b, tid] = B[b ^ 1, tid]
+
+
+# Was refuted: nothing was known of the next iteration of a loop that every thread begins elsewhere.
+@T.function
+def loops_that_begin_at_the_thread(B: T.Tensor((64,), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((2, 64), "float32")
+    for k in T.serial(tid, tid + 4):
+        s[(k - tid) % 2, tid] = 1.0
+        T.cuda.cta_sync()
+        B[tid] = s[(k - tid) % 2, 63 - tid]
