@@ -58,18 +58,8 @@ class Fixed:
         rest = [(abs(c), m) for m, c in value.terms if not all(self.holds(part) for part in m)]
         if any(len(m) != 1 for _, m in rest):
             return
-        below = 0
         terms = sorted(((c, m[0]) for c, m in rest), key=lambda t: (t[0], t[1]._hash))
-        for number, (coefficient, atom) in enumerate(terms):
-            low, high = ix.bounds(atom)
-            if coefficient <= below:
-                return
-            if low is None or high is None:
-                if number != len(terms) - 1:
-                    return
-                break
-            below += coefficient * (high - low)
-        for _, atom in terms:
+        for _, atom in terms if _digits(terms) else _lowest(terms):
             self._atom(atom)
 
     def _atom(self, atom: Expr) -> None:
@@ -79,10 +69,14 @@ class Fixed:
             self._digits.setdefault(base, set()).add((low, high))
 
     def _operand(self, node: Expr) -> list[Poly]:
-        """``x`` where ``x ^ y`` and ``y`` are fixed; ``x % (m // gcd(c, m))`` where ``(c*x + y) % m`` and ``y`` are."""
-        if not isinstance(node, Op) or node.dtype != INDEX or node.name not in ("xor", "floormod"):
+        """``x`` where ``x ^ y`` and ``y`` are fixed, or ``x // y``, ``x % y`` and ``y``; ``x % (m // gcd(c, m))`` where
+        ``(c*x + y) % m`` and ``y`` are."""
+        if not isinstance(node, Op) or node.dtype != INDEX or node.name not in ("xor", "floormod", "floordiv"):
             return []
         left, right = node.args
+        if node.name == "floordiv":
+            partner = Op("floormod", node.args, INDEX)
+            return [ix.index(left)] if partner in self._known and self.holds(right) and not self.holds(left) else []
         if node.name == "floormod":
             if not isinstance(left, Poly) or not isinstance(right, Poly) or not right.is_const or right.const <= 0:
                 return []
@@ -93,6 +87,29 @@ class Fixed:
             return [ix.floormod(ix.atom(atom), right.const // gcd(coefficient, right.const))]
         sides = [x for x, y in ((left, right), (right, left)) if self.holds(y) and not self.holds(x)]
         return [ix.index(x) for x in sides]
+
+
+def _digits(terms: list[tuple[int, Expr]]) -> bool:
+    """Each coefficient, in ascending order, exceeds what lies below it."""
+    below = 0
+    for number, (coefficient, atom) in enumerate(terms):
+        low, high = ix.bounds(atom)
+        if coefficient <= below:
+            return False
+        if low is None or high is None:
+            return number == len(terms) - 1
+        below += coefficient * (high - low)
+    return True
+
+
+def _lowest(terms: list[tuple[int, Expr]]) -> list[tuple[int, Expr]]:
+    """The lowest digits alone: those below coefficients that all are multiples of more than the digits span."""
+    for count in range(len(terms) - 1, 0, -1):
+        spans = [(c, *ix.bounds(a)) for c, a in terms[:count]]
+        reach = [c * (high - low) for c, low, high in spans if low is not None and high is not None]
+        if len(reach) == count and sum(reach) < gcd(*(c for c, _ in terms[count:])) and _digits(terms[:count]):
+            return terms[:count]
+    return []
 
 
 def digits_of(value: Poly) -> tuple[Poly, int, int | None]:

@@ -3,7 +3,9 @@
 Write the addresses of some accesses as ``common + constant + sum(c * digit)``, the digits of one coefficient added up.
 If each coefficient is at least as large as all lower digits together (and the constants and widths below them) can
 differ, then two accesses overlap only where all digits are equal. If the digits that all accesses share determine the
-thread, two different threads never overlap. The rule is proved with Z3 in the tests. It says yes or nothing.
+thread, two different threads never overlap. Where accesses write their lower digits differently, parts of the number
+are compared instead: what lies above, in multiples of ``m``, is equal where all that lies below is less than ``m``.
+Both rules are proved with Z3 in the tests. They say yes or nothing.
 """
 
 from __future__ import annotations
@@ -108,6 +110,7 @@ def _digit_rows(
         common = split[0]
         numbers.append(split[1])
     constants = [n.const for n in numbers_of]
+    written = [dict(n) for n in numbers]
     if _apart(accesses, numbers, constants, sizes) is None:
         # The same again with digits that start at zero: descending indices then line up with ascending ones.
         for k, digits in enumerate(numbers):
@@ -116,7 +119,7 @@ def _digit_rows(
                 digits[c] = ix.sub(digit, low)
                 constants[k] += c * low
         if _apart(accesses, numbers, constants, sizes) is None:
-            return None
+            return _parts(accesses, written, [n.const for n in numbers_of], max(sizes)) or None
     return [tuple(n.get(c, ix.ZERO) for n in numbers) for c in {c for n in numbers for c in n}]
 
 
@@ -142,6 +145,46 @@ def _apart(
             return None
         below += c * max(reach[c][1] - reach[c][0], 0)
     return below
+
+
+def _parts(
+    accesses: Sequence[Access], numbers: Sequence[dict[int, Poly]], constants: Sequence[int], size: int
+) -> list[tuple[Poly, ...]]:
+    """Rows as in :func:`_digit_rows`, of parts that may hold several digits each.
+
+    A number is cut below coefficient ``c`` where all above is a multiple of ``m`` and all below, ``size`` included,
+    spans at most ``m``: numbers less than ``size`` apart then are equal above the cut. A row is what lies between two.
+    """
+    coefficients = sorted({c for n in numbers for c in n})
+    base = min(constants)
+    lows, highs = [0] * len(numbers), [0] * len(numbers)    # what the digits below the cut span
+    cuts: list[tuple[int, list[int]]] = []      # the place of each cut, and each number's constant above it
+    for at, c in enumerate(coefficients):
+        unit = gcd(*coefficients[at:])
+        rests = [(k - base) % unit for k in constants]
+        if max(h + r for h, r in zip(highs, rests, strict=True)) + size \
+                - min(n + r for n, r in zip(lows, rests, strict=True)) <= unit:
+            cuts.append((at, [k - base - r for k, r in zip(constants, rests, strict=True)]))
+        for k, (access, digits) in enumerate(zip(accesses, numbers, strict=True)):
+            low, high = access.context.interval(digits.get(c, ix.ZERO))
+            if low is None or high is None:
+                return _between(cuts, numbers, coefficients)    # nothing is known of what lies below a later cut
+            lows[k] += c * low
+            highs[k] += c * high
+    return _between(cuts, numbers, coefficients)
+
+
+def _between(
+    cuts: Sequence[tuple[int, list[int]]], numbers: Sequence[dict[int, Poly]], coefficients: Sequence[int]
+) -> list[tuple[Poly, ...]]:
+    """What each number has between one cut and the next."""
+    rows: list[tuple[Poly, ...]] = []
+    ends = [*cuts[1:], (len(coefficients), [0] * len(numbers))] if cuts else []
+    for (start, here), (stop, above) in zip(cuts, ends, strict=True):
+        rows.append(tuple(
+            ix.add(h - a, *(ix.scale(n[c], c) for c in coefficients[start:stop] if c in n))
+            for n, h, a in zip(numbers, here, above, strict=True)))
+    return rows
 
 
 def digits_of(address: Poly, twin: Twin) -> tuple[Shared, dict[int, Poly]] | None:

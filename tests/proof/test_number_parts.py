@@ -1,0 +1,164 @@
+"""Numbers compared in parts: the rule, the code against all values, and the kernels that need it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from itertools import product
+from math import gcd
+
+import pytest
+import z3
+
+import ptxspec
+from ptxspec import T
+from ptxspec.proof.determine import Fixed
+from ptxspec.proof.injective import _parts
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.evaluate import evaluate
+from ptxspec.scalar.expr import Expr, Poly, Var
+
+
+def proved(claim: z3.BoolRef, *facts: z3.BoolRef) -> bool:
+    """True when Z3 proves the claim from the facts."""
+    solver = z3.SimpleSolver()
+    solver.set("rlimit", 20_000_000)
+    solver.add(*facts)
+    solver.add(z3.Not(claim))
+    return bool(solver.check() == z3.unsat)
+
+
+@pytest.mark.parametrize(("unit", "size"), [(1, 1), (2, 1), (16, 4), (64, 16), (65524, 4), (7, 3)])
+def test_multiples_above_small_parts_are_equal(unit: int, size: int) -> None:
+    """Two numbers ``unit * h + low`` less than ``size`` apart have one ``h`` where ``low`` and size span ``unit``."""
+    h, k, low, other, least = z3.Ints("h k low other least")
+    facts = [low >= least, other >= least, low + size <= least + unit, other + size <= least + unit]
+    first, second = unit * h + low, unit * k + other
+    assert proved(h == k, *facts, first < second + size, second < first + size)
+    if size > 1:    # the bound is sharp
+        wider = [low >= least, other >= least, low + size <= least + unit + 1, other + size <= least + unit + 1]
+        assert not proved(h == k, *wider, first < second + size, second < first + size)
+
+
+class _Bounds:
+    """A context that knows nothing but the bounds of variables."""
+
+    def interval(self, value: Poly) -> tuple[int | None, int | None]:
+        return ix.bounds(value)
+
+
+@dataclass(frozen=True)
+class _Access:
+    context: _Bounds
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_rows_are_equal_wherever_the_numbers_meet(seed: int) -> None:
+    rng = random.Random(seed)
+    names = [Var(n, "int32", "loop", low := rng.choice([0, 0, -2]), low + rng.choice([1, 2, 3])) for n in "abc"]
+    unit = rng.choice([1, 2, 3])
+    coefficients = sorted({unit * rng.choice([1, 2, 3, 4, 6, 8, 12]) for _ in range(3)})
+    numbers: list[dict[int, Poly]] = []
+    constants: list[int] = []
+    for _ in range(2):
+        chosen = rng.sample(names, len(coefficients))
+        numbers.append({c: ix.index(v) for c, v in zip(coefficients, chosen, strict=True) if rng.random() < 0.8})
+        constants.append(rng.choice([0, 0, unit * rng.randint(-6, 12), rng.randint(-5, 30)]))
+    size = rng.choice([1, 1, 2, 4])
+    rows = _parts([_Access(_Bounds())] * 2, numbers, constants, size)  # type: ignore[arg-type]
+    values: list[list[tuple[int, tuple[int, ...]]]] = []
+    for k in range(2):
+        points = []
+        for point in product(*(range(v.lo, v.hi + 1) for v in names)):  # type: ignore[arg-type,operator]
+            env: dict[Expr, int] = dict(zip(names, point, strict=True))
+            total = constants[k] + sum(c * evaluate(d, env) for c, d in numbers[k].items())
+            points.append((total, tuple(evaluate(row[k], env) for row in rows)))
+        values.append(points)
+    for (one, parts), (two, others) in product(*values):
+        if abs(one - two) < size:
+            assert parts == others, (numbers, constants, size, rows)
+
+
+def test_some_rows_are_found() -> None:
+    """The case that lower digits alone cannot tell apart: one access per batch, and one for what is left over."""
+    repeat, batch, high = (Var(n, "int32", "loop", 0, h) for n, h in (("repeat", 2), ("batch", 9), ("q", None)))
+    bit = Var("bit", "int32", "tid.x", 0, 1)
+    many = {1: ix.index(bit), 2: ix.index(repeat), 6: ix.index(batch), 64: ix.index(high)}
+    rest = {1: ix.index(bit), 64: ix.index(high)}
+    rows = _parts([_Access(_Bounds())] * 2, [many, rest], [0, 62], 1)  # type: ignore[arg-type]
+    assert (ix.index(bit), ix.index(bit)) in rows
+    assert (ix.scale(high, 64), ix.scale(high, 64)) in rows
+
+
+def test_quotient_and_remainder_by_a_runtime_number_fix_a_number() -> None:
+    tid, by = Var("tid", "int32", "tid.x", 0, 255), Var("n", "int32", "param", 1, None)
+    quotient, remainder = ix.floordiv(tid, by), ix.floormod(tid, by)
+    assert Fixed([quotient, remainder], lambda v: v is by).holds(tid)
+    assert not Fixed([quotient, remainder], lambda v: False).holds(tid)     # each thread has a divisor of its own
+    assert not Fixed([quotient], lambda v: v is by).holds(tid)
+    assert not Fixed([remainder], lambda v: v is by).holds(tid)
+    x, y, q, r, d = z3.Ints("x y q r d")
+    assert proved(x == y, d != 0, x == q * d + r, y == q * d + r)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_lowest_digits_of_a_sum_are_fixed(seed: int) -> None:
+    """Where higher terms share a coefficient only their sum is fixed, but what lies below them is fixed as well."""
+    rng = random.Random(seed)
+    names = [Var(n, "int32", "tid.x", 0, rng.choice([1, 2, 3])) for n in "abcd"]
+    value = ix.add(*(ix.scale(v, rng.choice([1, -1, 2, 3, 4, 8, -8, 12])) for v in names))
+    fixed = Fixed([value], lambda v: False)
+    said = [v for v in names if fixed.holds(v)]
+    groups: dict[int, tuple[int, ...]] = {}
+    for point in product(*(range(v.hi + 1) for v in names)):  # type: ignore[operator]
+        env: dict[Expr, int] = dict(zip(names, point, strict=True))
+        found = tuple(env[v] for v in said)
+        assert groups.setdefault(evaluate(value, env), found) == found, (value, said)
+
+
+def test_a_block_is_fixed_below_multiples_of_the_grid() -> None:
+    block, trip = Var("block", "int32", "ctaid.x", 0, 263), Var("trip", "int32", "loop", 0, 255)
+    more, other = ix.floordiv(ix.sub(63, block), 264), Var("other", "int32", "loop", 0, 255)
+    fixed = Fixed([ix.add(block, ix.scale(trip, -264), ix.scale(more, 264))], lambda v: False)
+    assert fixed.holds(block)
+    assert fixed.holds(trip)        # once the block is known, so is its quotient
+    fixed = Fixed([ix.add(block, ix.scale(trip, -264), ix.scale(other, 264))], lambda v: False)
+    assert fixed.holds(block)
+    assert not fixed.holds(trip)
+
+
+def striding(n: int, m: int, block: int, grid: int, step: int = 64) -> object:
+    """Tiles shared out over ``grid`` blocks, one after another; ``step`` apart (64: side by side)."""
+    columns = -(-m // 64)
+    count = columns * -(-n // 64)
+
+    @T.function
+    def copy(A: T.Tensor((n, m), "float32", align=16), B: T.Tensor((n, m), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=block))
+        for t in T.serial(T.cuda.block_idx("x"), count, grid):
+            i, j = t // columns * 64, t % columns * step
+            T.tile_store(B, T.tile_load(A, shape=(64, 64), offset=(i, j)), offset=(i, j))
+
+    return copy
+
+
+@pytest.mark.parametrize(("n", "m", "block", "grid", "backwards"), [
+    *((*case, way) for way in (False, True) for case in (
+        (1024, 1024, 128, 7), (1022, 1020, 128, 7), (1023, 1021, 128, 7), (1023, 1021, 512, 264))),
+    (1023, 1021, 96, 100, False)])
+def test_tiles_dealt_out_to_a_fixed_grid(n: int, m: int, block: int, grid: int, backwards: bool) -> None:
+    kernel = striding(n, m, block, grid)
+    report = ptxspec.prove(kernel.adjoint() if backwards else kernel, sm="sm_90")  # type: ignore[attr-defined]
+    assert report.verdict == "proved"
+
+
+def test_tiles_that_overlap_are_refuted_on_a_fixed_grid() -> None:
+    report = ptxspec.prove(striding(1023, 1021, 128, 7, 60), sm="sm_90")  # type: ignore[arg-type]
+    assert report.verdict == "refuted"
+    assert any(o.code == "race-free" for o in report.obligations if o.verdict == "refuted")
+
+
+def test_gcd_of_no_numbers_is_no_unit() -> None:
+    """A cut above the last coefficient is never taken: its unit would be nothing."""
+    assert gcd() == 0
+    assert _parts([_Access(_Bounds())] * 2, [{}, {}], [0, 0], 1) == []  # type: ignore[arg-type]
