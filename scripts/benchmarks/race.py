@@ -68,7 +68,21 @@ def checked(contestant: Contestant, out: torch.Tensor, expected: torch.Tensor) -
     return "" if same_bits(out, expected) else "wrong result"
 
 
-def race(contestants: list[Contestant], rounds: int = ROUNDS, longest: int = 40) -> dict[str, float]:
+class Median(float):
+    """The median of several rounds; ``spread`` is the range of the middle half of them, as a part of it."""
+
+    spread: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> Median:
+        """Of at least one value."""
+        found = cls(statistics.median(values))
+        low, _, high = statistics.quantiles(values, n=4) if len(values) > 1 else (found, found, found)
+        found.spread = (high - low) / found
+        return found
+
+
+def race(contestants: list[Contestant], rounds: int = ROUNDS, longest: int = 40) -> dict[str, Median]:
     """Median milliseconds of one launch of each, the order rotating from round to round."""
     inner = {}
     for contestant in contestants:
@@ -94,7 +108,7 @@ def race(contestants: list[Contestant], rounds: int = ROUNDS, longest: int = 40)
             stop.record()
             stop.synchronize()
             times[contestant.name].append(start.elapsed_time(stop) / count)
-    return {name: statistics.median(values) for name, values in times.items()}
+    return {name: Median.of(values) for name, values in times.items()}
 
 
 def compete(
@@ -103,7 +117,7 @@ def compete(
     expected: torch.Tensor,
     remark: Callable[[str], None],
     rounds: int = ROUNDS,
-) -> dict[str, float]:
+) -> dict[str, Median]:
     """Check every contestant, leave out (with a remark) those that fail, and time the rest, in milliseconds."""
     sound = []
     for contestant in contestants:
@@ -113,3 +127,17 @@ def compete(
         else:
             sound.append(contestant)
     return race(sound, rounds) if sound else {}
+
+
+def final(contestants: list[Contestant], times: dict[str, Median], groups: list[str], most: int = 3,
+          rounds: int = 31) -> dict[str, Median]:
+    """A second race among the ``most`` fastest of each group (a prefix of their names), with more rounds: so no row
+    rests on which of many contestants was lucky in the first."""
+    ahead = sorted((c for c in contestants if c.name in times), key=lambda c: times[c.name])
+    chosen = [c for group in groups for c in [c for c in ahead if c.name.startswith(group)][:most]]
+    return race(chosen, rounds)
+
+
+def fastest(times: dict[str, Median], prefix: str) -> str:
+    """The fastest whose name begins so; empty where there is none."""
+    return min((name for name in times if name.startswith(prefix)), key=lambda name: times[name], default="")

@@ -101,6 +101,22 @@ def copy_several(shape, dtype, tile, count, threads, storage, *, together, layou
     return tile_copy_several
 
 
+def copy_striding(n, m, dtype, tile, threads, blocks):
+    """The copy of ``(n, m)`` in tiles that are dealt out to ``blocks`` blocks."""
+    th, tw = tile
+    columns = -(-m // tw)
+    count = columns * -(-n // th)
+
+    @T.function
+    def tile_copy_striding(A: T.Tensor((n, m), dtype, align=16), B: T.Tensor((n, m), dtype, align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=blocks, block=threads))
+        for t in T.serial(T.cuda.block_idx("x"), count, blocks):
+            i, j = t // columns * th, t % columns * tw
+            T.tile_store(B, T.tile_load(A, shape=(th, tw), offset=(i, j)), offset=(i, j))
+
+    return tile_copy_striding
+
+
 def copy_any(storage, threads):
     """The copy for every size: 64x64 float32 tiles, extents known at launch."""
     rows, columns = T.dim("rows"), T.dim("columns")
