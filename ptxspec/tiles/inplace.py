@@ -12,14 +12,15 @@ from ptxspec.tiles import move
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.build import loop
 from ptxspec.tiles.elementwise import At, read
-from ptxspec.tiles.shared import SharedTile
+from ptxspec.tiles.shared import SharedTile, together
 from ptxspec.tiles.tape import TapedTile, Taping
 from ptxspec.tiles.tile import RegisterTile
 
 
 def updated(tile: RegisterTile | SharedTile | TapedTile, name: str, other: object) -> None:
-    """``tile = tile name other``, element by element, for everyone who has the tile. Codes K234, K241."""
+    """``tile = tile name other``, element by element, for everyone who has the tile. Codes K234, K241, K246."""
     tracer = current("a tile")
+    for_all(tracer)
     if isinstance(tile, TapedTile):
         _taped(tile, name, other)
         return
@@ -33,7 +34,8 @@ def updated(tile: RegisterTile | SharedTile | TapedTile, name: str, other: objec
 
 
 def overwritten(tracer: Tracer, tile: RegisterTile | SharedTile, by: RegisterTile) -> None:
-    """Every element of ``tile`` becomes that of ``by``, which has its shape and type."""
+    """Every element of ``tile`` becomes that of ``by``, which has its shape and type (K246)."""
+    for_all(tracer)
     bits = tile.dtype.startswith("bits")        # moved only
     home = tile if isinstance(tile, SharedTile) else tile.moved() if bits else tile.home()
     if home is not None:
@@ -48,8 +50,16 @@ def overwritten(tracer: Tracer, tile: RegisterTile | SharedTile, by: RegisterTil
         tracer.emit(ir.Store(mine.ir, at, read(tracer, theirs, at), tracer.place()))
 
 
+def for_all(tracer: Tracer) -> None:
+    """Refuse a change under a condition that differs between the threads of a block (K246)."""
+    if not together(tracer):
+        refuse("K246", "a tile is changed under a condition that differs between the threads of a block",
+               tracer.place(), help="let all threads agree on the condition, or change single elements: t[i] = x")
+
+
 def into(tracer: Tracer, target: SharedTile, source: RegisterTile) -> None:
     """Every element of ``target`` becomes that of ``source``; other threads have read it before, and see it behind."""
+    target.changing()
     cells = source.cells()
     insert(tracer, "before a tile is overwritten, for threads that still read it")
     move.store(tracer, target.whole(), source.plan, cells)

@@ -43,6 +43,20 @@ def tile_full(shape: int | tuple[int, ...], value: object, dtype: str | DType = 
     return shared.filled()
 
 
+def zeros_of_bits(extents: tuple[int, ...], kind: str, storage: str) -> RegisterTile | SharedTile:
+    """A tile of untyped words, all bits zero."""
+    tracer = current("T.tile_zeros")
+    axis = len(extents) - 1
+    plan = Plan(extents_of(extents, tracer), axis, natural(extents[axis], element_bytes(kind)), tracer.threads)
+    cells = registers(tracer, (plan.repeats, plan.words), kind, "tile")
+    move.clear(tracer, plan, cells)
+    if storage != "shared":
+        return RegisterTile(tracer, extents, kind, plan, cells)
+    shared = SharedTile.alloc(tracer, extents, kind)
+    move.store(tracer, shared.whole(), plan, cells)
+    return shared.filled()
+
+
 def tile_zeros(shape: int | tuple[int, ...], dtype: str | DType = "float32",
                storage: str = "register") -> RegisterTile | SharedTile:
     """A tile of zeros; see :func:`tile_full`."""

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Changes:
-    """What all views of one tile know: ``some`` elements may have been assigned since the last barrier."""
+    """What all views of one tile know: ``some`` elements may have been assigned since the last barrier; ``written``
+    tells the register tile that they show, before any is."""
 
     some: bool = False
+    written: Callable[[], object] | None = None
 
 
 class SharedTile(TensorView):
@@ -56,6 +58,11 @@ class SharedTile(TensorView):
         if len(tracer.blocks) > 1:
             insert(tracer, "before the tile is filled again, for readers of an earlier trip")
         return tile
+
+    def shows(self, written: Callable[[], object]) -> SharedTile:
+        """Itself, a copy of a register tile; ``written`` is called before elements change."""
+        self._changes.written = written
+        return self
 
     def filled(self) -> SharedTile:
         """Itself, after a barrier that makes what was written visible to all threads."""
@@ -95,6 +102,7 @@ class SharedTile(TensorView):
 
     def ptxspec_assign(self, key: object, write: Callable[[object], None]) -> None:
         """``t[key] = x``: ``write`` emits the store of one element."""
+        self.changing()
         everyone = together(self._tracer)
         if everyone:
             insert(self._tracer, "before an element is assigned, for threads that still read the tile")
@@ -103,6 +111,11 @@ class SharedTile(TensorView):
             insert(self._tracer, "after an element was assigned, before other threads read it")
         else:
             self._changes.some = True
+
+    def changing(self) -> None:
+        """Elements are about to be written: a register tile that is seen here lies here from now on (K242)."""
+        if self._changes.written is not None:
+            self._changes.written()
 
     # --- arithmetic
 

@@ -78,8 +78,8 @@ class RegisterTile:
         self._seen: tuple[list[ir.Statement], SharedTile] | None = None
         self._home: SharedTile | None = None    # where the elements are, once one was assigned that is not the thread's
         self._block = tracer.blocks[-1]
-        self._touched: list[list[ir.Statement]] = []    # the blocks whose code uses the registers
-        self._written: list[list[ir.Statement]] = []    # and those whose code assigns some of them
+        self._touched: list[list[ir.Statement]] = []    # blocks with code inside that uses the registers
+        self._written: list[list[ir.Statement]] = []    # and those with code that assigns some of them
 
     @property
     def layout(self) -> TileLayout:
@@ -98,7 +98,7 @@ class RegisterTile:
         """The registers. A load that was put off happens now; one that became part of a copy is taken apart again."""
         if self._home is not None:
             return self._home.registers(self.plan).cells()
-        self._touched.append(self._tracer.blocks[-1])
+        self._touched.extend(self._tracer.blocks)
         if self._emitted is not None:
             emitted, self._emitted = self._emitted, None
             self._cells = emitted.rewritten(self._tracer)
@@ -152,7 +152,7 @@ class RegisterTile:
         if self._home is None and not self._shown():
             own = self._own(key)
             if own is not None:
-                self._written.append(self._tracer.blocks[-1])
+                self._written.extend(self._tracer.blocks)
                 write(own)
                 return
         self.moved().ptxspec_assign(key, write)
@@ -174,7 +174,7 @@ class RegisterTile:
 
     def changing(self) -> TensorView:
         """The registers, about to be written."""
-        self._written.append(self._tracer.blocks[-1])
+        self._written.extend(self._tracer.blocks)
         return self.cells()
 
     def _shown(self) -> bool:
@@ -227,7 +227,7 @@ class RegisterTile:
             changed = [k for k, block in enumerate(inner, 1) if any(block is written for written in self._written)]
             out = len(inner) - max(changed, default=0)
             block = self._tracer.blocks[len(self._tracer.blocks) - 1 - out]
-            self._seen = block, self._filled(out)
+            self._seen = block, self._filled(out).shows(self.moved)
         assert self._seen is not None
         return self._seen[1]
 

@@ -139,6 +139,41 @@ def test_tiles_of_structures_are_bound_again_and_assigned_to(storage) -> None:
     assert b.numpy().tobytes() == a.numpy()[[0, 1, 4, 5]].tobytes()
 
 
+@pytest.mark.parametrize("storage", ["register", "shared"])
+def test_tiles_of_structures_begin_with_zeros(storage) -> None:
+    @wp.kernel
+    def k(a: wp.array[Mixed], b: wp.array[Mixed]):
+        t = wp.tile_zeros(shape=5, dtype=Mixed, storage=storage)
+        t[1:] = wp.tile_load(a, shape=4)
+        wp.tile_store(b, t)
+
+    @wp.kernel
+    def ones(b: wp.array[Mixed]):
+        wp.tile_store(b, wp.tile_ones(shape=4, dtype=Mixed))
+
+    @wp.kernel
+    def full(b: wp.array[Mixed]):
+        wp.tile_store(b, wp.tile_full(shape=4, value=2, dtype=Mixed))
+
+    a, b = wp.array(records(Mixed, 4), dtype=Mixed), wp.array(records(Mixed, 5, 7), dtype=Mixed)
+    wp.launch_tiled(k, dim=1, inputs=[a, b], block_dim=32)
+    assert b.numpy().tobytes() == bytes(Mixed.record().itemsize) + a.numpy().tobytes()
+    for kernel in (ones, full):
+        with pytest.raises(ptxspec.PtxspecError) as caught:
+            wp.launch_tiled(kernel, dim=1, inputs=[b], block_dim=32)
+        assert caught.value.code == "K233"
+
+
+def test_ones_of_quaternions_are_their_first_component() -> None:
+    @wp.kernel
+    def k(b: wp.array[wp.quat]):
+        wp.tile_store(b, wp.tile_ones(shape=4, dtype=wp.quat))
+
+    b = wp.zeros(4, dtype=wp.quat)
+    wp.launch_tiled(k, dim=1, inputs=[b], block_dim=32)
+    assert b.numpy().tolist() == [[1, 0, 0, 0]] * 4
+
+
 def test_fields_that_memory_adds_to_are_added_atomically() -> None:
     """The others stay as they are; bytes between fields too."""
     @wp.kernel

@@ -243,6 +243,51 @@ def test_gradients_of_tiles_changed_in_place() -> None:
     assert not b.grad.numpy().any()
 
 
+def test_a_tile_with_views_is_not_changed_in_an_adjoint() -> None:
+    """Forwards the view shows the change; backwards its gradient would come too late for what was added."""
+    @wp.kernel
+    def k(a: wp.array2d[float], b: wp.array2d[float]):
+        t = wp.tile_load(a, shape=(4, 8))
+        v = wp.tile_transpose(t)
+        t += 1.0
+        wp.tile_store(b, v)
+
+    @wp.kernel
+    def through_the_view(a: wp.array2d[float], b: wp.array2d[float]):
+        t = wp.tile_load(a, shape=(4, 8))
+        v = wp.tile_transpose(t)
+        wp.tile_axpy(2.0, wp.tile_load(a, shape=(8, 4)), v)
+        wp.tile_store(b, wp.tile_transpose(t))
+
+    for kernel in (k, through_the_view):
+        a, b = floats(10, 8, 8, requires_grad=True), wp.zeros((8, 4), requires_grad=True)
+        with wp.Tape() as tape:
+            wp.launch_tiled(kernel, dim=1, inputs=[a, b], block_dim=32)
+        x = a.numpy()
+        more = np.float32(1) if kernel is k else np.float32(2) * x[:, :4]
+        np.testing.assert_array_equal(b.numpy(), x[:4].T + more)
+        with pytest.raises(ptxspec.PtxspecError) as caught:
+            tape.backward(grads={b: wp.ones((8, 4))})
+        assert caught.value.code == "K240"
+
+
+def test_registers_used_in_a_loop_inside_are_not_left_behind() -> None:
+    """The tile is in use in shared memory, and its registers are read in an inner loop: K242 rather than old values."""
+    @wp.kernel
+    def k(a: wp.array[float], b: wp.array[float]):
+        t, u = wp.tile_load(a, shape=N), wp.tile_zeros(shape=N, dtype=float, storage="shared")
+        for _ in range(3):
+            for _ in range(3):
+                u += t * 3.0
+                u[5:21] = t[8:24]
+            t = u * 2.0
+        wp.tile_store(b, t)
+
+    with pytest.raises(ptxspec.PtxspecError) as caught:
+        wp.launch_tiled(k, dim=1, inputs=[floats(11), wp.zeros(N)], block_dim=16)
+    assert caught.value.code == "K242"
+
+
 def test_what_is_refused() -> None:
     @wp.kernel
     def other_type(a: wp.array[float]):
@@ -272,7 +317,24 @@ def test_what_is_refused() -> None:
             wp.tile_atomic_add(b, wp.tile_load(a, shape=16, offset=at), offset=at)
             at += 16
 
-    for kernel, code in ((other_type, "K156"), (tile_name, "K222"), (shapes, "K234")):
+    @wp.kernel
+    def some_threads(a: wp.array[float]):
+        _, j = wp.tid()
+        t = wp.tile_load(a, shape=N)
+        if j > 3:
+            t *= 2.0
+        wp.tile_store(a, t)
+
+    @wp.kernel
+    def bound_by_some(a: wp.array[float]):
+        _, j = wp.tid()
+        t = wp.tile_load(a, shape=N)
+        if j > 3:
+            t = t * 2.0
+        wp.tile_store(a, t)
+
+    for kernel, code in ((some_threads, "K246"), (bound_by_some, "K246"), (other_type, "K156"),
+                         (tile_name, "K222"), (shapes, "K234")):
         with pytest.raises(ptxspec.PtxspecError) as caught:
             wp.launch_tiled(kernel, dim=1, inputs=[floats(7)], block_dim=32) if kernel is not other_type else \
                 wp.launch(kernel, dim=N, inputs=[floats(7)], block_dim=N)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ptxspec import tiles
 from ptxspec.compat.warp.mapping import element_of, filled, per_thread
 from ptxspec.compat.warp.state import extents, inner, marked
-from ptxspec.compat.warp.types import Element, element
+from ptxspec.compat.warp.types import Compound, Element, Struct, element
 from ptxspec.compat.warp.values import Composite, Fields
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.tensor import TensorView
@@ -15,6 +15,7 @@ from ptxspec.scalar.expr import BOOL, Expr, is_integer
 from ptxspec.tiles import RegisterTile, threads
 from ptxspec.tiles.calls import extents_of
 from ptxspec.tiles.computed import ComputedTile
+from ptxspec.tiles.made import zeros_of_bits
 from ptxspec.tiles.tape import TapedTile
 
 
@@ -32,8 +33,10 @@ def tile_full(shape: object, value: object, dtype: object = None, storage: str =
         return filled(extents_of(shape, current("wp.tile_full")), kind, value)
     full = whole_shape(shape, kind.trailing)
     if kind.scalar.startswith("bits"):
-        refuse("K233", f"a tile of {kind.struct or kind.scalar} is not filled with a number", current("wp").place(),
-               help="load it from an array")
+        if not isinstance(value, int) or value != 0:
+            refuse("K233", f"a tile of {kind.struct or kind.scalar} is not filled with a number", current("wp").place(),
+                   help="load it from an array, or begin with wp.tile_zeros")
+        return marked(zeros_of_bits(full, kind.scalar, storage), kind)  # type: ignore[arg-type]
     return marked(tiles.tile_full(full, value, kind.scalar, storage), kind)  # type: ignore[arg-type]
 
 
@@ -53,7 +56,12 @@ def tile_zeros(shape: object, dtype: object = float, storage: str = "register") 
 
 @intrinsic
 def tile_ones(shape: object, dtype: object = float, storage: str = "register") -> object:
-    """A tile of ones."""
+    """A tile of ones: every component 1, of a quaternion the first one."""
+    if isinstance(dtype, Compound) and dtype.name.startswith("quat"):
+        return tile_full(shape, dtype(1, 0, 0, 0), dtype, storage)
+    if isinstance(dtype, Struct):
+        refuse("K233", f"a tile of {dtype!r} is not filled with ones", current("wp").place(),
+               help="fill it with a value: wp.tile_full(shape, s, dtype)")
     return tile_full(shape, 1, dtype, storage)
 
 

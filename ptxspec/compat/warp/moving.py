@@ -7,8 +7,8 @@ from math import prod
 from typing import NoReturn
 
 from ptxspec import tiles
-from ptxspec.compat.warp import elements, mapping
-from ptxspec.compat.warp.state import extents, inner, kind_of, marked
+from ptxspec.compat.warp import elements, mapping, structures
+from ptxspec.compat.warp.state import extents, has_views, inner, kind_of, marked, seen
 from ptxspec.compat.warp.types import Element, element
 from ptxspec.compat.warp.values import Composite
 from ptxspec.lang.errors import refuse, said
@@ -32,11 +32,11 @@ def tile_transpose(a: object) -> object:
     """The tile with its two axes exchanged, without moving it."""
     more = inner(a)
     if not more:
-        return tiles.tile_transpose(a)  # type: ignore[arg-type]
+        return seen(a, tiles.tile_transpose(a))  # type: ignore[arg-type]
     tracer, shape = current("wp.tile_transpose"), extents(a)
     if len(shape) != 2:
         refuse("K231", f"a tile of {len(shape)} dimensions has no transpose", tracer.place())
-    return marked(views.permuted(a, (1, 0, *range(2, 2 + len(more)))), kind_of(a))
+    return seen(a, marked(views.permuted(a, (1, 0, *range(2, 2 + len(more)))), kind_of(a)))
 
 
 @intrinsic
@@ -46,7 +46,7 @@ def tile_reshape(t: object, shape: object) -> object:
     if inner(t) and wanted.count(-1) == 1:
         known = prod(n for n in wanted if isinstance(n, int) and n > 0)
         wanted[wanted.index(-1)] = prod(extents(t)) // known
-    return marked(tiles.tile_reshape(t, (*wanted, *inner(t))), kind_of(t))  # type: ignore[arg-type]
+    return seen(t, marked(tiles.tile_reshape(t, (*wanted, *inner(t))), kind_of(t)))  # type: ignore[arg-type]
 
 
 @intrinsic
@@ -59,13 +59,14 @@ def tile_squeeze(t: object, axis: object = None) -> object:
         if any(isinstance(k, int) and k >= len(shape) for k in chosen):
             refuse("K236", f"axis {said(axis)} of a tile of {list(shape)} has not extent 1", current("wp").place())
         axis = tuple(chosen[:len(shape) - 1] if len(chosen) == len(shape) else chosen)
-    return marked(tiles.tile_squeeze(t, axis), kind_of(t))  # type: ignore[arg-type]
+    return seen(t, marked(tiles.tile_squeeze(t, axis), kind_of(t)))  # type: ignore[arg-type]
 
 
 @intrinsic
 def tile_broadcast(a: object, shape: object) -> object:
     """The tile repeated along new leading axes and along axes of extent 1, without being stored again."""
-    return marked(tiles.tile_broadcast(a, (*_tuple(shape), *inner(a))), kind_of(a))  # type: ignore[arg-type]
+    made = tiles.tile_broadcast(a, (*_tuple(shape), *inner(a)))  # type: ignore[arg-type]
+    return seen(a, marked(made, kind_of(a)))
 
 
 @intrinsic
@@ -118,7 +119,16 @@ def tile_axpy(alpha: object, src: object, dest: object) -> None:
             not isinstance(alpha, (Expr, int, float)):
         refuse("K230", f"tile_axpy takes a number and two tiles, not {said(alpha)}, {said(src)} and {said(dest)}",
                tracer.place())
-    inplace.updated(dest, "add", work("mul", alpha, True))  # type: ignore[arg-type]
+    change(dest, "add", work("mul", alpha, True))
+
+
+def change(tile: object, name: str, other: object) -> None:
+    """``tile = tile name other`` for everyone who has the tile (K240 where that are several names in an adjoint)."""
+    if has_views(tile):
+        refuse("K240", "a tile is changed that is seen under other coordinates too, whose gradients meet in another "
+                       "order", current("wp").place(), help="make a new tile: t = t + u")
+    work = inplace.updated if structures.untyped(tile) is None else structures.updated
+    work(tile, name, other)     # type: ignore[arg-type]
 
 
 @intrinsic

@@ -140,8 +140,7 @@ class Variables(Reader):
                 or old.dtype != new.dtype or kind_of(old) != kind_of(new):
             return False
         names = [v for f in self.frames for b in f.blocks for v in b.names.values()]
-        shared = old.in_shared_memory if isinstance(old, RegisterTile) else None
-        if sum(_sees(v, old) for v in names) > 1 or (shared is not None and any(_sees(v, shared) for v in names)):
+        if sum(_sees(v, old) for v in names) > 1:
             return False
         by = new if isinstance(new, RegisterTile) else new.registers()
         self.python(lambda: overwritten(self.tracer, old, by), self._node(), "this assignment")
@@ -196,8 +195,15 @@ def _sees(value: object, tile: RegisterTile | SharedTile, depth: int = 3) -> boo
         value = list(value.values())
     if isinstance(value, (list, tuple, set)):
         return not depth or any(_sees(v, tile, depth - 1) for v in value)
-    return value is tile or (isinstance(value, TensorView) and isinstance(tile, TensorView)
-                             and value.ir.buffer is tile.ir.buffer)
+    memory = _memory(value)
+    return value is tile or (memory is not None and memory is _memory(tile))
+
+
+def _memory(value: object) -> ir.Buffer | None:
+    """Where a tile's elements are, or are seen, in shared memory."""
+    if isinstance(value, RegisterTile):
+        value = value.in_shared_memory
+    return value.ir.buffer if isinstance(value, TensorView) else None
 
 
 def _bound_in(body: list[ast.stmt]) -> set[str]:

@@ -8,7 +8,7 @@ from functools import partial
 
 from ptxspec.compat.warp import elements, mapping, structures
 from ptxspec.compat.warp.builtins import ThreadIndex, tile_map
-from ptxspec.compat.warp.moving import picks, tile_astype, tile_extract, tile_slice_indexed
+from ptxspec.compat.warp.moving import change, picks, tile_astype, tile_extract, tile_slice_indexed
 from ptxspec.compat.warp.names import Variables
 from ptxspec.compat.warp.state import inner, kind_of, marked
 from ptxspec.compat.warp.types import Element
@@ -18,7 +18,7 @@ from ptxspec.lang.tensor import ElementRef, TensorView
 from ptxspec.lang.types import TYPES
 from ptxspec.scalar.expr import Expr
 from ptxspec.tiles import RegisterTile
-from ptxspec.tiles.inplace import tile_assign, updated
+from ptxspec.tiles.inplace import tile_assign
 from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tape import TapedTile
 
@@ -153,8 +153,7 @@ class ElementReader(Variables):
             if isinstance(tile, (RegisterTile, SharedTile, TapedTile)) and name:
                 other = self.eval(node.value)
                 self.node = node
-                work = updated if structures.untyped(tile) is None else structures.updated
-                self.python(lambda: work(tile, name, other), node, f"`{ast.unparse(node.target)} ...= `")
+                self.python(lambda: change(tile, name, other), node, f"`{ast.unparse(node.target)} ...= `")
                 return
         elif isinstance(node.target, ast.Subscript):
             self._store(node.target, self.binary(node.op, self.eval(node.target), self.eval(node.value), node))

@@ -19,13 +19,15 @@ V = TypeVar("V")
 class LaunchState:
     """How the kernel being read is launched: ``dim`` as the caller gave it, one block for each element when ``tiled``,
     in blocks of ``block`` threads (a plain launch of fewer starts as many as it needs). ``kinds`` are the elements of
-    arrays and of tiles in shared memory that are more than a number, ``tiles`` those of tiles in registers."""
+    arrays and of tiles in shared memory that are more than a number, ``tiles`` those of tiles in registers. ``viewed``
+    are the tiles of an adjoint that have several names: other coordinates of one tile."""
 
     dim: tuple[int, ...]
     tiled: bool
     block: int = 0
     kinds: dict[ir.Buffer, Element] = field(default_factory=dict)
     tiles: dict[int, tuple[object, Element]] = field(default_factory=dict)
+    viewed: dict[int, TapedTile] = field(default_factory=dict)
 
 
 launching: ContextVar[LaunchState | None] = ContextVar("ptxspec_warp_launch", default=None)
@@ -57,6 +59,20 @@ def marked(value: V, kind: Element | None) -> V:
         elif isinstance(value, (RegisterTile, TapedTile)):
             state.tiles[id(value)] = value, kind
     return value
+
+
+def seen(old: object, new: V) -> V:
+    """``new``, which is ``old`` under other coordinates; what one changes, the other sees."""
+    state = launching.get()
+    if state is not None:
+        state.viewed.update({id(t): t for t in (old, new) if isinstance(t, TapedTile)})
+    return new
+
+
+def has_views(value: object) -> bool:
+    """True for a tile of an adjoint that is seen under other coordinates too."""
+    state = launching.get()
+    return state is not None and id(value) in state.viewed
 
 
 def extents(value: object) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from ptxspec.scalar.expr import Expr
 from ptxspec.tiles import RegisterTile, move
 from ptxspec.tiles.access import ATOMIC
 from ptxspec.tiles.barriers import insert
-from ptxspec.tiles.inplace import into
+from ptxspec.tiles.inplace import for_all, into
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
 from ptxspec.tiles.shared import SharedTile
@@ -97,6 +97,7 @@ def _read(view: TensorView) -> RegisterTile:
 
 def updated(tile: RegisterTile | SharedTile | TapedTile, name: str, other: object) -> None:
     """``tile = tile name other`` for everyone who has the tile."""
+    for_all(current("a tile"))
     assert isinstance(tile, (RegisterTile, SharedTile))     # numbers alone have gradients
     home = tile.moved() if isinstance(tile, RegisterTile) else tile
     result = binary(name, marked(home, kind_of(tile)), other)
