@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,19 @@ class HostChecks:
         self.kernel: Kernel = module.kernel
         self.written = written_parameters(module.kernel)
         self._accepted: dict[object, _Accepted] = {}
+
+    def placed(self, arguments: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
+        """All arguments in the parameters' order, ``named`` ones by their names. :class:`LaunchError` R301 for a name
+        that no parameter has, that was given by place as well, or that is missing."""
+        kernel, names = self.kernel, [p.name for p in self.kernel.params]
+        given = dict(zip(names, arguments))
+        problems = [f"`{kernel.name}` has no parameter `{n}`" for n in named if n not in names]
+        problems += [f"`{n}` is given by its place and by its name" for n in named if n in given]
+        given.update(named)
+        problems += [] if problems else [f"no argument for `{n}`" for n in names if n not in given]
+        notes = (Note("fact", f"parameters: {', '.join(names) or 'none'}"), Note("help", "outputs are arguments too"))
+        raise_problems([Problem("R301", text, kernel.span, notes) for text in problems])
+        return (*(given[n] for n in names), *arguments[len(names):])
 
     def bind(self, arguments: Sequence[object], *, stream: int | None = None) -> Bound:
         """Compare ``arguments`` with every premise. Raises :class:`LaunchError` with all that do not hold.

@@ -97,14 +97,17 @@ class Executable:
 
     # -- running -------------------------------------------------------------------------------------------------
 
-    def __call__(self, *arguments: object, stream: object = None, device: Literal["cuda", "sim"] | None = None) -> None:
-        """Check every premise, then run.
+    def __call__(self, *arguments: object, stream: object = None, device: Literal["cuda", "sim"] | None = None,
+                 **named: object) -> None:
+        """Check every premise, then run. Arguments go by place or by the parameters' names.
 
         Device arrays launch on their GPU and return before the kernel ends, without ``stream`` on the stream that their
         library (torch, cupy) works on now; host arrays run in the simulator.
         ``device="cuda"`` copies host arrays to the GPU and back, ``device="sim"`` insists on the simulator. Raises
         :class:`LaunchError`: R3xx for a premise that does not hold, R2xx for a fault in the simulator.
         """
+        if named:
+            arguments = self._checks.placed(arguments, named)
         if stream is None:
             stream = self._stream
         given = None if stream is None else stream_handle(stream)
@@ -133,11 +136,13 @@ class Executable:
         else:
             self._simulate(bound)
 
-    def bind(self, *arguments: object, stream: object = None) -> PreparedCall:
+    def bind(self, *arguments: object, stream: object = None, **named: object) -> PreparedCall:
         """Check a call without running it, load the kernel, and return what launches it: ``prepared = exe.bind(a, b)``.
 
         ``prepared()`` is ``exe(a, b)`` at the least cost; it holds the arrays. Raises as the call itself does.
         """
+        if named:
+            arguments = self._checks.placed(arguments, named)
         if stream is None:
             stream = self._stream
         given = None if stream is None else stream_handle(stream)

@@ -21,8 +21,8 @@ METHOD = (
     "sides; on both sides also with two neighbouring tiles a block, both loaded before they are stored, and ours one "
     "after the other; in one dimension also with arrays declared `align=8`, which makes ours move 8 bytes an access. "
     "Otherwise as in the dense copy. The driver's copy and torch's go along memory and know of no tiles. The three "
-    "best of each storage and of Warp's variants run a final of 31 rounds, from which the rows are; the note says how wide "
-    "the middle half of the rounds was, ours and theirs. Below the table, every variant in the first race."
+    "best of each storage and of Warp's variants run a final of 31 rounds, from which the rows are; the note says how "
+    "wide the middle half of the rounds was, ours and theirs. Below the table, every variant in the first race."
 )
 
 #: Tiles a block takes in Warp's variants.

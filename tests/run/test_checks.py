@@ -77,6 +77,30 @@ def test_all_problems_of_a_call_come_together() -> None:
     assert [d.code for d in caught.value.diagnostics] == ["R306", "R306"]
 
 
+def test_arguments_by_name() -> None:
+    exe, out = ptxspec.compile(scale_rows, target="sm_90"), fresh()
+    exe(ROWS, out, count=100, factor=3.0)
+    np.testing.assert_array_equal(out, ROWS * 3)
+    other = fresh()
+    exe.bind(B=other, A=ROWS, count=50, factor=2.0)()
+    np.testing.assert_array_equal(other[:50], ROWS[:50] * 2)
+
+
+@pytest.mark.parametrize(("given", "named", "words"), [
+    ((ROWS,), {"factor": 1.0, "count": 1}, ["no argument for `B`"]),
+    ((ROWS, ROWS, 1.0), {"n": 1}, ["has no parameter `n`", "parameters: A, B, factor, count"]),
+    ((ROWS, ROWS, 1.0, 1), {"A": ROWS, "M": 9}, ["has no parameter `M`", "`A` is given by its place and by its name"]),
+    ((ROWS, ROWS, 1.0, 1, 5), {"count": 1}, ["`count` is given by its place and by its name"]),
+])
+def test_names_that_do_not_fit(given: tuple[object, ...], named: dict[str, object], words: list[str]) -> None:
+    exe = ptxspec.compile(scale_rows, target="sm_90")
+    for call in (exe, exe.bind):
+        with pytest.raises(LaunchError) as caught:
+            call(*given, **named)
+        assert {d.code for d in caught.value.diagnostics} == {"R301"}
+        assert all(w in str(caught.value) for w in words)
+
+
 def test_dimensions_come_from_the_arrays() -> None:
     exe = ptxspec.compile(scale_rows, target="sm_90")
     for rows in (1, 31, 32, 33, 200):
