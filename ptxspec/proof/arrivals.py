@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ptxspec.lang import ir
+from ptxspec.lang.locate import locate
 from ptxspec.proof import witness
 from ptxspec.proof.converge import Diverges
 from ptxspec.proof.race import BLOCK_BARRIERS, CLUSTER_BARRIERS, WARP_BARRIERS, Clash
 from ptxspec.proof.tree import Access, Branch, Loop, Node, Step, Sync
-from ptxspec.proof.twin import Twin
+from ptxspec.proof.twin import Twin, sources
 from ptxspec.proof.walk import Walker
 from ptxspec.scalar.evaluate import Unknown, evaluate, substitute
 from ptxspec.scalar.expr import Expr, Var, variables
@@ -58,6 +59,7 @@ def met(walker: Walker, kinds: frozenset[str], access: Access, model: Env) -> in
     found = 0
     # What is read in a loop is another value in each iteration, and the model has one only.
     fixed = {v: n for v, n in model.items() if not isinstance(v, Var) or v.role not in ("value", "loop")}
+    fixed |= _steady(walker, model)
 
     def value(expr: Expr, env: Env) -> int:
         expr = substitute(expr, walker.aliases) if walker.aliases else expr
@@ -94,6 +96,20 @@ def met(walker: Walker, kinds: frozenset[str], access: Access, model: Env) -> in
 
     if not visit(walker.nodes, fixed):
         raise Unknown("the model does not come by")
+    return found
+
+
+def _steady(walker: Walker, model: Env) -> dict[Expr, int]:
+    """Values of the model that were read outside of loops from memory that the kernel never writes. Raises Unknown
+    where one place has two values."""
+    found: dict[Expr, int] = {}
+    places: dict[tuple[ir.Buffer, int], int] = {}
+    for var, source in sources(walker.nodes).items():
+        if var in model and source.constant and not source.loops:
+            place = source.load.view.buffer, evaluate(locate(source.load.view, source.load.index).byte, model)
+            if places.setdefault(place, model[var]) != model[var]:
+                raise Unknown("one place has two values")
+            found[var] = model[var]
     return found
 
 

@@ -259,7 +259,10 @@ class Resolver:
             return ""
         if apart_in_time(self.walker, item.about, answer.model) is False:
             return ""
-        return "barriers are met in some iterations of a loop only; which lie between these accesses was not worked out"
+        return (
+            "barriers are met in some iterations of a loop only, or for some values of memory; which lie between "
+            "these accesses was not worked out"
+        )
 
     def _vacuous(self, draft: Draft) -> Diagnostic:
         context = draft.context

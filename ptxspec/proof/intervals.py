@@ -82,10 +82,12 @@ def passed(items: list[Occurrence], condition: Expr, rough: bool = False) -> lis
 
 @dataclass(eq=False, slots=True)
 class Intervals:
-    """Collects ``pairs`` of the accesses in ``keep`` for barriers of the given kinds, within each part of them."""
+    """Collects ``pairs`` of the accesses in ``keep`` for barriers of the given kinds, within each part of them.
+    ``aliases``: what values equal that were read from known cells."""
 
     kinds: frozenset[str]
     keep: Mapping[Access, object]
+    aliases: Mapping[Expr, Expr | int]
     pairs: list[Pair] = field(default_factory=list)
 
     def run(self, nodes: tuple[Node, ...]) -> list[Pair]:
@@ -141,6 +143,10 @@ class Intervals:
         if isinstance(node, Branch):
             yes, no = self._sequence(node.then, loops), self._sequence(node.orelse, loops)
             condition = node.statement.condition
+            if self.aliases:
+                condition = substitute(condition, self.aliases)
+            # What two reads find is not compared here, be it the same.
+            values = any(v.role == "value" for v in variables(condition))
             for arm, surely in ((yes, condition), (no, formula.negate(condition))):
                 if normalise.proved(surely, node.context):
                     return arm  # no thread goes the other way
@@ -148,7 +154,7 @@ class Intervals:
                 (formula.conj((condition, yes.through)), formula.conj((formula.negate(condition), no.through)))
             )
             return Region(yes.before + no.before, yes.behind + no.behind, yes.everything + no.everything, through,
-                          yes.rough or no.rough)
+                          values or yes.rough or no.rough)
         assert isinstance(node, Loop)
         depth = len(loops)
         body = self._sequence(node.body, (*loops, node))

@@ -90,18 +90,18 @@ def clashes(
     if walker.threads.count > 1:
         keep = _doubtful(accesses, walker, loads, one_block=True)
         warps = has_barrier(nodes, frozenset({"warp"}))
-        for pair in Intervals(BLOCK_BARRIERS, keep).run(nodes):
+        for pair in Intervals(BLOCK_BARRIERS, keep, walker.aliases).run(nodes):
             if _matters(pair.one.access, pair.two.access):
                 found += _pair(walker, pair, loads, one_block=True, warp=False if warps else None)
         if warps:
-            for pair in Intervals(WARP_BARRIERS, keep).run(nodes):
+            for pair in Intervals(WARP_BARRIERS, keep, walker.aliases).run(nodes):
                 if _matters(pair.one.access, pair.two.access):
                     found += _pair(walker, pair, loads, one_block=True, warp=True)
     if any(v.lo != v.hi for v in walker.threads.ctaid):
         keep = _doubtful([a for a in accesses if a.buffer.scope == "global"], walker, loads, one_block=False)
         if walker.threads.cluster != (1, 1, 1):
             # Blocks of one cluster meet at its barriers.
-            for pair in Intervals(CLUSTER_BARRIERS, keep).run(nodes):
+            for pair in Intervals(CLUSTER_BARRIERS, keep, walker.aliases).run(nodes):
                 if _matters(pair.one.access, pair.two.access, across=True, cluster=True):
                     found += _pair(walker, pair, loads, one_block=False, cluster=True)
             if _one_cluster(walker):

@@ -55,18 +55,22 @@ class Late(Family):
         self.unrolled = False
         self.first = 0
         self.count = "n"
+        self.memory = r.random() < 0.3  # guards on what an array holds that is never written
         self.m = False
 
     def build(self) -> Made:
         """The kernel."""
         r = self.rng
         low = r.choice((0, 0, 0, 1, 2))
-        high = low + r.choice((3, 4, 4, 5, 10))
+        high = low + r.choice((2, 3) if self.memory else (3, 4, 4, 5, 10))
         self.params = [f'A: T.Tensor(({self.threads}, 4), "float32", align=16)',
                        f'B: T.Tensor(({self.threads}, 4), "float32", align=16)', "n: T.int32", "m: T.int32"]
         self.launch(1, str(self.threads))
         self.emit('tid = T.cuda.thread_idx("x")')
-        for name, least, most in (("n", low, high), ("m", 0, 2)):
+        if self.memory:
+            self.params.append('F: T.Tensor((2,), "int32")')
+            self.values |= {"F[0]": range(2), "F[1]": range(2)}
+        for name, least, most in (("n", low, high), ("m", 0, 1 if self.memory else 2)):
             self.emit(f"T.assume({name} >= {least})")
             self.emit(f"T.assume({name} <= {most})")
             self.values[name] = range(least, most + 1)
@@ -74,13 +78,14 @@ class Late(Family):
             self.emit(f's = T.alloc_shared(({self.stages}, {self.threads}), "float32")')
         else:
             self.emit(f'q = T.alloc_local(({self.stages}, {self.words}), "float32")')
-        if r.random() < 0.2:
+        if r.random() < 0.2 or (self.memory and r.random() < 0.3):
             self.write(1, r.choice(("", "n > 1", "m > 0", "tid < 3")), str(r.randrange(self.stages)))
         for _ in range(r.choice((1, 1, 1, 2))):
             self.loop(1, "k", r.choice(("pair", "pair", "pair", "behind", "prefix", "arms", "nest", "flag")))
         if r.random() < 0.3:
             self.sync(1)
-            self.read(1, r.choice(("", "n > 1", "n > 2", "m > 0", "n > 0")), str(r.randrange(self.stages)))
+            guards = ("F[0] > 0", "F[1] < 1", "n > 0") if self.memory else ("", "n > 1", "n > 2", "m > 0", "n > 0")
+            self.read(1, r.choice(guards), str(r.randrange(self.stages)))
         return self.done()
 
     # -- pieces -----------------------------------------------------------------------------------------------
@@ -107,6 +112,10 @@ class Late(Family):
 
     def guard(self, text: str, k: str = "k") -> str:
         """A guard of the tables for this loop: ``k`` its variable, ``s`` its start, ``n`` its end, now and then."""
+        r = self.rng
+        if self.memory and r.random() < 0.5:
+            value = f"F[{r.choice(('0', '0', '1', f'{k} % 2'))}] {r.choice(('> 0', '> 0', '< 1'))}"
+            text = r.choice((value, f"{text} or {value}", f"{text} and {value}")) if text else value
         found = []
         for word in text.split(" "):
             word = {"k": k, "s": str(self.first)}.get(word, word)

@@ -45,11 +45,14 @@ def opinion(kernel: ir.Kernel, values: Mapping[str, range], report: ProofReport)
     return {"agrees": not count["differs"], "about": "refuted", "replays": dict(count), "text": text}
 
 
-def array(buffer: ir.Buffer) -> PointerArgument:
-    """Zeros for a parameter, at the lowest address that the declared alignment allows: nothing rests on more."""
+def array(buffer: ir.Buffer, values: Mapping[str, int]) -> PointerArgument:
+    """Zeros for a parameter, or its elements in ``values``, at the lowest address that the declared alignment allows:
+    nothing rests on more."""
     low, high = (bound.const for bound in storage(buffer))
     low = min(low, 0)
     memory = np.zeros(high - low, buffer.dtype)
+    for k in range(memory.size):
+        memory[k] = values.get(f"{buffer.name}[{k}]", 0)
     if low:  # strides that reach below the pointer
         assert isinstance(buffer.layout, TileLayout)
         factors = [f for f in buffer.layout.shard if f.axis == "m"]
@@ -67,7 +70,7 @@ def faults(kernel: ir.Kernel, scalars: Mapping[str, int], unfilled: bool) -> lis
     for parameter in module.params:
         source = parameter.source
         if isinstance(source, ir.Buffer):
-            arguments.append(array(source))
+            arguments.append(array(source, scalars))
         else:
             assert isinstance(source, Var)
             arguments.append(ScalarArgument(scalars[source.name], parameter.type))

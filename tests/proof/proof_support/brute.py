@@ -2,7 +2,8 @@
 check each rule by its plain meaning. Shares no code with the prover: views, layouts and expressions are evaluated in
 ``places``.
 
-Kernels must have constant sizes and no condition or index that depends on memory.
+Kernels must have constant sizes and no condition or index that depends on memory, but for integer arrays that are never
+written and whose elements are given like scalars, by names such as ``F[2]``.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ Phase = tuple[int, int, int]
 class Run:
     """All threads of a launch with fixed scalar parameters; ``bad`` collects the names of broken obligations."""
 
-    def __init__(self, kernel: ir.Kernel, scalars: Env) -> None:
-        self.kernel, self.scalars = kernel, scalars
+    def __init__(self, kernel: ir.Kernel, scalars: Env, memory: dict[str, int] | None = None) -> None:
+        self.kernel, self.scalars, self.memory = kernel, scalars, memory or {}
         self.bad: set[str] = set()
         self.executed: set[int] = set()
         self.assumed = True
@@ -183,6 +184,10 @@ class OneThread:
             self.cell(statement, place)
         else:
             self.memory(statement.view.buffer, place, size, writes, size)
+            if isinstance(statement, ir.Load) and f"{statement.view.buffer.name}[0]" in self.run.memory:
+                # Outside of the array, which is told, anything will do.
+                name = f"{statement.view.buffer.name}[{place.byte // size}]"
+                self.env[statement.result] = self.run.memory.get(name, 0)
 
     def cell(self, statement: ir.Load | ir.Store, place: Place) -> None:
         """Integer registers keep their values."""
@@ -336,8 +341,9 @@ class Truth:
         self.unfilled = False
         executed: set[int] = set()
         self.any = False
-        for chosen in product(*(values[p.name] for p in scalars)):
-            run = Run(kernel, dict(zip(scalars, chosen)))
+        cells = [name for name in values if "[" in name]
+        for chosen in product(*(values[p.name] for p in scalars), *(values[c] for c in cells)):
+            run = Run(kernel, dict(zip(scalars, chosen)), dict(zip(cells, chosen[len(scalars):])))
             run.run()
             if run.assumed:
                 self.any = True

@@ -11,6 +11,7 @@ EXPECT = {
     "two_iterations_apart": ("P107", "the other is in a later one"),
     "barrier_for_one_parameter_only": ("P107", "no barrier between"),
     "no_barrier_before_the_first": ("P107", "no barrier between"),
+    "barrier_for_some_values_only": ("P107", "no barrier between"),
     "blocks_that_wait_too_late": ("P107", "cluster_sync"),
 }
 N = range(5)
@@ -23,6 +24,7 @@ VALUES = {
     "two_iterations_apart": {"n": N},
     "barrier_for_one_parameter_only": {"n": N, "m": range(3)},
     "no_barrier_before_the_first": {"n": N},
+    "barrier_for_some_values_only": {"F[0]": range(2)},
     "blocks_that_wait_too_late": {"n": N},
 }
 
@@ -139,3 +141,15 @@ def blocks_that_wait_too_late(B: T.Tensor((4, 8), "float32"), C: T.Tensor((4, 8)
             T.cuda.cluster_sync()
             C[b, tid] = B[b ^ 1, tid]
         B[b, tid] = 1.0
+
+
+@T.function
+def barrier_for_some_values_only(B: T.Tensor((64,), "float32"), F: T.Tensor((1,), "int32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((64,), "float32")
+    s[tid] = 1.0
+    v = F[0]
+    if v > 0:
+        T.cuda.cta_sync()
+    B[tid] = s[63 - tid]
