@@ -56,5 +56,5 @@ def with_room(call: Callable[[], Result], span: Span | None) -> Result:
         raise failure[0]
     if failure:
         raise KernelError(Diagnostic("K209", "an expression of the kernel is nested too deeply", span, notes=(
-            Note("help", "keep partial results in a T.alloc_local tensor: total[0] += x"),))) from failure[0]
+            Note("help", "keep partial results in a T.alloc_local tensor: total[0] += x"),)))
     return outcome[0]

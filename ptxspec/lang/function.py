@@ -12,6 +12,7 @@ from typing import NoReturn
 from ptxspec.diagnostics import Diagnostic, KernelError, Note, PtxspecError, Span
 from ptxspec.lang import ir, target
 from ptxspec.lang.declare import Tensor, dims_of, make_buffer
+from ptxspec.lang.deep import with_room
 from ptxspec.lang.errors import placed, raised_at, refuse, said
 from ptxspec.lang.reader.calls import Returned
 from ptxspec.lang.reader.frame import Frame, outer_names
@@ -56,7 +57,7 @@ class KernelFunction:
         found = self._kernels.get("") or self._kernels.get(target.aimed())
         if found is None:
             with target.noticing() as asked:
-                found = self.read()
+                found = with_room(self.read, Span(self.file, self.line))
             self._kernels[target.aimed() if asked else ""] = found
         return found
 
@@ -264,9 +265,8 @@ def _read(definition: FunctionType, around: Mapping[str, object]) -> ir.Kernel:
         return reader.read()
     except PtxspecError:
         raise
-    except RecursionError as error:
-        raise KernelError(Diagnostic("K209", "the kernel is nested too deeply to be read",
-                                     _safe_place(reader))) from error
+    except RecursionError:
+        raise       # read again with more room, or refused there
     except Exception as error:
         at = raised_at(error)
         if at is not None:   # a method of the user's own object, called for us

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
+from loading import written
 
 import ptxspec
 from ptxspec import T
@@ -27,6 +29,26 @@ def test_the_sum_of_many_elements() -> None:
     ptxspec.compile(kernel, target="sm_90")(a, b)
     assert b[:2].tolist() == [sum(int(a[k % 64]) for k in range(700)), 1]
     assert (sys.getrecursionlimit(), threading.stack_size()) == before
+
+
+@pytest.mark.parametrize("read_first", [False, True])
+def test_a_sum_written_out_in_the_source(tmp_path: Path, read_first: bool) -> None:
+    """The text itself is nested deeper than the stack; however it is read first."""
+    terms = " + ".join(f"A[i + {k}]" for k in range(1000))
+    kernel = written(tmp_path / "long_sum.py", f"""
+from ptxspec import T
+
+@T.function
+def total(A: T.Tensor((1064,), "int32"), B: T.Tensor((64,), "int32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(block=64))
+    i = T.cuda.thread_idx("x")
+    B[i] = {terms}
+""").total
+    if read_first:
+        assert kernel.kernel().name == "total"
+    a, b = np.arange(1064, dtype=np.int32), np.zeros(64, np.int32)
+    ptxspec.compile(kernel, target="sm_90")(a, b)
+    assert b.tolist() == [int(a[i:i + 1000].sum()) for i in range(64)]
 
 
 def test_chains_of_floats_are_kept_in_registers_and_rounded_in_order() -> None:
