@@ -244,7 +244,7 @@ class Bytes:
             return
         repeat, within = (int(k) for k in np.argwhere(wanted)[0])
         unit = int(places[repeat, within])
-        unless = store.when(unit, thread) if store.may[unit] else []
+        unless = store.when(unit, thread, self.conditions.seen_by) if store.may[unit] else []
         if unless is None or any(v.role == "value" for c in unless for e in c for v in self.conditions.names(e)):
             return
         at = Spot(thread, repeat, within, unit)

@@ -26,6 +26,7 @@ class Conditions:
     def __init__(self, walker: Walker, tids: Mapping[Expr, Array | int]) -> None:
         self._tids = tids
         self._count = walker.threads.count
+        self._threads = walker.threads
         self._twin = Twin(walker.threads, sources(walker.nodes), all_loops(walker.nodes), True)
         self._mentions: dict[Expr, frozenset[Var]] = {}
         self._linear: dict[Expr, dict[Context, Linear | None]] = {}
@@ -40,6 +41,13 @@ class Conditions:
     def alike(self, condition: Expr) -> bool:
         """True when all threads of the block see it alike, being in one iteration of every loop."""
         return all(self._twin.shared(v) for v in self.names(condition))
+
+    def seen_by(self, conditions: tuple[Expr, ...], thread: int) -> tuple[Expr, ...] | None:
+        """What ``conditions`` mean for one thread of the block; None where they rest on more than the thread's ids."""
+        x, y, _ = self._threads.block
+        ids = dict(zip(self._threads.tid, (thread % x, thread // x % y, thread // (x * y)), strict=True))
+        found = tuple(at(c, ids) for c in conditions)
+        return found if all(self.alike(c) for c in found) else None
 
     def note(self, condition: Expr, asked: Expr, context: Context, ints: dict[Var, int]) -> None:
         """``condition`` is ``asked`` in ``context`` with some variables known."""

@@ -14,18 +14,23 @@ from ptxspec.scalar.expr import Expr, Var
 
 Bits = NDArray[np.bool_]
 
+#: Threads that may write one byte and are all remembered, and bytes for which that is done.
+MANY = 64
+
 
 @dataclass(eq=False, slots=True)
 class Part:
     """Bytes that one statement wrote where ``conditions`` held; ``owner`` is the thread that wrote each, or -1.
 
-    ``uniform``: all threads see the conditions alike; ``own``: another thread may not have been there at all.
+    ``uniform``: all threads see the conditions alike; ``own``: another thread may not have been there at all. ``many``:
+    all threads that wrote a byte, where there are several and each sees conditions of its own.
     """
 
     conditions: tuple[Expr, ...]
     uniform: bool
     owner: NDArray[np.int32]
     own: bool = False
+    many: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -63,8 +68,19 @@ class Store:
             return
         owner = np.full(self.must.size, -1, np.int32)
         who = np.broadcast_to(threads[:, None, None], places.shape)
-        owner[inside] = who[places >= 0]
-        self.parts.append(Part(conditions, uniform, owner, own))
+        writers = who[places >= 0]
+        owner[inside] = writers
+        many: dict[int, tuple[int, ...]] = {}
+        if not uniform:
+            first = np.full(self.must.size, -1, np.int32)
+            first[inside[::-1]] = writers[::-1]
+            for unit in np.flatnonzero(first != owner).tolist():
+                found = tuple(dict.fromkeys(writers[inside == unit].tolist())) if len(many) < MANY else ()
+                if 0 < len(found) <= MANY:
+                    many[unit] = found
+                else:
+                    self.vague[unit] = True
+        self.parts.append(Part(conditions, uniform, owner, own, many))
         if own:
             self.vague[inside] = True
 
@@ -112,17 +128,27 @@ class Store:
                 kept.append(part)
         self.parts = kept
 
-    def when(self, unit: int, thread: int) -> list[tuple[Expr, ...]] | None:
-        """The conditions under which something was written to a unit that ``thread`` reads; None: that is not known."""
+    def when(
+        self, unit: int, thread: int, seen_by: Callable[[tuple[Expr, ...], int], tuple[Expr, ...] | None]
+    ) -> list[tuple[Expr, ...]] | None:
+        """The conditions under which something was written to a unit that ``thread`` reads; None: that is not known.
+
+        ``seen_by`` says what conditions mean for another thread.
+        """
         if self.vague[unit]:
             return None
         found: list[tuple[Expr, ...]] = []
         for part in self.parts:
             owner = int(part.owner[unit])
-            if owner >= 0:
-                if part.own or (not part.uniform and owner != thread):
+            if owner < 0:
+                continue
+            if part.own:
+                return None
+            for who in (thread,) if part.uniform else part.many.get(unit, (owner,)):
+                conditions = part.conditions if who == thread else seen_by(part.conditions, who)
+                if conditions is None:
                     return None
-                found.append(part.conditions)
+                found.append(conditions)
         return found
 
     def join(self, since: int, yes: tuple[Expr, ...], no: tuple[Expr, ...]) -> None:

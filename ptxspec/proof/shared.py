@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Threads and repeats of a write that are gone through without NumPy.
 MOST_POINTS = 2048
+#: Conditions of writes that a message shows.
+MOST_SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +160,7 @@ def _item(access: Access, failure: Failure, finding: Finding, writes: bool, befo
     after = next((s.span for s, bits in finding.later or () if s is not access.statement and bits(failure.byte)), None)
     lead = 0 if finding.reason else finding.lead
     unless = [formula.conj(c) for c in failure.unless]
-    where = " or ".join(f"`{show(u)}`" for u in unless)
+    where = " or ".join(f"`{show(u)}`" for u in unless[:MOST_SHOWN]) + (" or ..." if len(unless) > MOST_SHOWN else "")
     about = NeverWritten(access.buffer, writes, before, failure.within, spans, after, lead, where)
     return Item(formula.disj(unless), context, about)
 

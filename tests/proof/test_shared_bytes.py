@@ -59,8 +59,8 @@ def test_examples_show_the_same_byte_in_the_simulator(kernel: KernelFunction) ->
     ("s[C[tid] % 64] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "was not worked out"),
     ("if tid < 63:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[C[tid] % 32]", "depends on"),
     ("if C[0] > 100:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    B[tid] = s[tid]", "only where `C[0] > 100`"),
-    ("if tid < n:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid + 1 < n and n < 60:\n        "
-     "B[tid] = s[tid + 2]", "only where `tid < n`"),
+    ("if C[tid] > 100:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid < 60:\n        "
+     "B[tid] = s[tid + 2]", "only where `C[tid] > 100`"),
 ])
 def test_what_cannot_be_followed_is_named(body: str, reason: str) -> None:
     report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
@@ -109,6 +109,20 @@ def test_a_neighbour_under_its_own_guard_is_followed() -> None:
     report = prove(traced(HEAD + "    " + body + "\n"), use_cache=False)
     assert report.verdict == "proved"
     assert report.not_judged == ()
+
+
+def test_a_neighbour_under_a_guard_that_does_not_reach_it_is_refuted() -> None:
+    replay = pytest.importorskip("ptxspec.backend.replay").replay
+    body = "if tid < n:\n        s[tid] = 1.0\n    T.cuda.cta_sync()\n    if tid + 1 < n and n < 60:\n        " \
+           "B[tid] = s[tid + 2]"
+    kernel = traced(HEAD + "    " + body + "\n")
+    report = prove(kernel, use_cache=False)
+    (broken,) = [o for o in report.obligations if o.verdict == "refuted"]
+    example = broken.counterexample
+    assert example is not None and example.thread is not None
+    assert example.values["n"] == example.thread[0] + 2
+    assert report.not_judged == ()
+    assert replay(kernel, broken).status == "same"
 
 
 def test_an_array_that_all_threads_fill_first_needs_no_numpy(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ VALUES = {
     "barriers_for_one_parameter": {"n": N, "m": range(3)},
     "barriers_in_even_iterations": {"n": N},
     "blocks_that_wait_once": {"n": N},
+    "one_of_all_threads_writes": {"which": range(-40, 40)},
 }
 
 
@@ -138,3 +139,15 @@ def loops_that_begin_at_the_thread(B: T.Tensor((64,), "float32")):
         s[(k - tid) % 2, tid] = 1.0
         T.cuda.cta_sync()
         B[tid] = s[(k - tid) % 2, 63 - tid]
+
+
+# Was refuted: of all threads that may write the byte, only the last was remembered.
+@T.function
+def one_of_all_threads_writes(B: T.Tensor((32,), "int32"), which: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+    s = T.alloc_shared((1,), "int32")
+    lane = T.cuda.thread_idx("x")
+    if lane == which % 32:
+        s[0] = lane
+    T.cuda.cta_sync()
+    B[lane] = s[0]

@@ -12,6 +12,7 @@ EXPECT = {
     "barrier_for_one_parameter_only": ("P107", "no barrier between"),
     "no_barrier_before_the_first": ("P107", "no barrier between"),
     "barrier_for_some_values_only": ("P107", "no barrier between"),
+    "no_thread_may_write": ("P108", "may find nothing", "`lane == which` or `1 == which`"),
     "blocks_that_wait_too_late": ("P107", "cluster_sync"),
 }
 N = range(5)
@@ -25,6 +26,7 @@ VALUES = {
     "barrier_for_one_parameter_only": {"n": N, "m": range(3)},
     "no_barrier_before_the_first": {"n": N},
     "barrier_for_some_values_only": {"F[0]": range(2)},
+    "no_thread_may_write": {"which": range(40)},
     "blocks_that_wait_too_late": {"n": N},
 }
 
@@ -153,3 +155,14 @@ def barrier_for_some_values_only(B: T.Tensor((64,), "float32"), F: T.Tensor((1,)
     if v > 0:
         T.cuda.cta_sync()
     B[tid] = s[63 - tid]
+
+
+@T.function
+def no_thread_may_write(B: T.Tensor((32,), "int32"), which: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=32))
+    s = T.alloc_shared((1,), "int32")
+    lane = T.cuda.thread_idx("x")
+    if lane == which:
+        s[0] = lane
+    T.cuda.cta_sync()
+    B[lane] = s[0]
