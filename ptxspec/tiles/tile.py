@@ -79,7 +79,7 @@ class RegisterTile:
         self._home: SharedTile | None = None    # where the elements are, once one was assigned that is not the thread's
         self._block = tracer.blocks[-1]
         self._touched: list[list[ir.Statement]] = []    # blocks with code inside that uses the registers
-        self._written: list[list[ir.Statement]] = []    # and those with code that assigns some of them
+        self._written: list[tuple[list[ir.Statement], ...]] = []    # the blocks around each place that assigns some
 
     @property
     def layout(self) -> TileLayout:
@@ -152,7 +152,7 @@ class RegisterTile:
         if self._home is None and not self._shown():
             own = self._own(key)
             if own is not None:
-                self._written.extend(self._tracer.blocks)
+                self._written.append(tuple(self._tracer.blocks))
                 write(own)
                 return
         self.moved().ptxspec_assign(key, write)
@@ -174,7 +174,7 @@ class RegisterTile:
 
     def changing(self) -> TensorView:
         """The registers, about to be written."""
-        self._written.extend(self._tracer.blocks)
+        self._written.append(tuple(self._tracer.blocks))
         return self.cells()
 
     def _shown(self) -> bool:
@@ -186,7 +186,7 @@ class RegisterTile:
         tracer = self._tracer
         tracer.settle()
         inner = self._inner()
-        if any(block is touched for block in inner for touched in self._touched) or \
+        if any(block is touched for block in inner for touched in self._touched) or self._elsewhere(self._block) or \
                 (self._shown() and self._seen is not None and any(block is self._seen[0] for block in inner)):
             refuse("K242", "an element is assigned in a loop or branch that uses the tile's registers before",
                    tracer.place(), help="load the tile with storage=\"shared\", or assign the thread's own elements: "
@@ -199,6 +199,16 @@ class RegisterTile:
         """The open blocks inside the one that the tile was made in."""
         blocks = self._tracer.blocks
         return blocks[next((k for k, block in enumerate(blocks) if block is self._block), len(blocks) - 1) + 1:]
+
+    def _elsewhere(self, block: list[ir.Statement]) -> bool:
+        """True where the other side of a branch assigns registers, and what is written at the end of ``block`` now
+        comes before that branch."""
+        for stack in self._written:
+            k = next((k for k, b in enumerate(stack) if b is block), len(stack))
+            inside = stack[k + 1] if k + 1 < len(stack) else None
+            if inside is not None and not any(inside is b for b in self._tracer.blocks) and not _part(inside, block):
+                return True
+        return False
 
     def _filled(self, out: int) -> SharedTile:
         """The tile in shared memory, filled ``out`` blocks further out than here: before the loop or branch there."""
@@ -224,8 +234,11 @@ class RegisterTile:
             return self._home
         if not self._shown():
             inner = self._inner()
-            changed = [k for k, block in enumerate(inner, 1) if any(block is written for written in self._written)]
+            written = [b for stack in self._written for b in stack]
+            changed = [k for k, block in enumerate(inner, 1) if any(block is b for b in written)]
             out = len(inner) - max(changed, default=0)
+            while out and self._elsewhere(self._tracer.blocks[len(self._tracer.blocks) - 1 - out]):
+                out -= 1
             block = self._tracer.blocks[len(self._tracer.blocks) - 1 - out]
             self._seen = block, self._filled(out).shows(self.moved)
         assert self._seen is not None
@@ -316,3 +329,10 @@ class RegisterTile:
     def _made(self, value: Callable[[At], Expr], careful: bool = False) -> RegisterTile:
         made = computed(self._tracer, self.plan, value, careful=careful)
         return RegisterTile(self._tracer, self.shape, made.dtype, self.plan, made)
+
+
+def _part(inside: list[ir.Statement], block: list[ir.Statement]) -> bool:
+    """True where the branch or loop that has the statements ``inside`` stands in ``block`` already."""
+    parts = [part for s in block if isinstance(s, (ir.If, ir.For))
+             for part in ((s.then, s.orelse) if isinstance(s, ir.If) else (s.body,))]
+    return bool(inside) and any(part and part[-1] is inside[-1] for part in parts)

@@ -202,13 +202,13 @@ def module_of(place: Path, program: Program) -> ModuleType:
     return module
 
 
-def run(place: Path, seed: int) -> bool:
+def run(place: Path, seed: int, device: str = "cpu") -> bool:
     """True when the program was accepted; it then computes what NumPy does."""
     program = Program(seed)
     module = module_of(place, program)
     rng = np.random.default_rng(seed)
     a, b = rng.integers(-9, 9, (3, N)).astype(np.int32), rng.integers(0, 9, (OUTPUTS, N)).astype(np.int32)
-    given = wp.array(a), wp.array(b)
+    given = wp.array(a, device=device), wp.array(b, device=device)
     refused: ptxspec.PtxspecError | None = None
     try:
         wp.launch_tiled(module.kernel, dim=1, inputs=[*given, 2], block_dim=BLOCK)

@@ -288,6 +288,38 @@ def test_registers_used_in_a_loop_inside_are_not_left_behind() -> None:
     assert caught.value.code == "K242"
 
 
+def test_what_one_side_of_a_branch_changes_is_seen_behind_it() -> None:
+    """The other side shows the tile in shared memory, or moves it there."""
+    @wp.kernel
+    def shown(a: wp.array[float], b: wp.array[float], n: int):
+        _, lane = wp.tid()
+        t = wp.tile_load(a, shape=32)
+        x = float(0.0)
+        if n > 0:
+            t += 1.0
+        else:
+            x = t[3]
+        b[lane] = t[31 - lane] + x
+
+    @wp.kernel
+    def moved(a: wp.array[float], b: wp.array[float], n: int):
+        t = wp.tile_load(a, shape=32)
+        if n > 0:
+            t += 1.0
+        else:
+            t[1:3] = t[4:6]
+        wp.tile_store(b, t)
+
+    a = floats(12, 32)
+    for n, expected in ((1, a.numpy()[::-1] + 1), (0, a.numpy()[::-1] + a.numpy()[3])):
+        b = wp.zeros(32)
+        wp.launch_tiled(shown, dim=1, inputs=[a, b, n], block_dim=32)
+        np.testing.assert_array_equal(b.numpy(), expected)
+    with pytest.raises(ptxspec.PtxspecError) as caught:
+        wp.launch_tiled(moved, dim=1, inputs=[a, wp.zeros(32), 1], block_dim=32)
+    assert caught.value.code == "K242"
+
+
 def test_what_is_refused() -> None:
     @wp.kernel
     def other_type(a: wp.array[float]):
