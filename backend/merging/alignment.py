@@ -16,7 +16,7 @@ from ptxspec.proof.solver import RESOURCE_LIMIT, Session
 from ptxspec.proof.tree import steps
 from ptxspec.proof.walk import Walker
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import Const, Op, Poly, Var, show
+from ptxspec.scalar.expr import Const, Expr, Op, Poly, Var, show, variables
 
 from .neighbours import Place, Terms
 
@@ -74,6 +74,7 @@ class Alignments:
         claim = formula.divides(size, byte)
         if isinstance(claim, Const):
             return bool(claim.value), "normaliser"
+        context = _related(claim, context)
         if normalise.proved(claim, context):
             return True, "normaliser"
         if witness.search(context.facts(), formula.negate(claim)) is not None:
@@ -95,6 +96,25 @@ class Alignments:
             past = place.first % size
             return f"needs a start at a multiple of {size} bytes: this one is {past} byte{'s' * (past != 1)} past one"
         return f"needs addresses that are multiples of {size} bytes, which is not proved"
+
+
+def _related(claim: Expr, context: Context) -> Context:
+    """The facts that say something of what ``claim`` is about, directly or through each other.
+
+    Fewer facts prove less, never more; and of the values that a kernel has computed addresses need few.
+    """
+    facts = context.facts()
+    known, left = set(variables(claim)), list(facts)
+    while near := [f for f in left if not known.isdisjoint(variables(f.condition))]:
+        known.update(v for f in near for v in variables(f.condition))
+        left = [f for f in left if f not in near]
+    if not left:
+        return context
+    found = Context()
+    for fact in facts:
+        if fact not in left:
+            found = found.extend(fact)
+    return found
 
 
 def _asked(term: Poly, size: int, element: int) -> str:
