@@ -61,7 +61,7 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
     The claims ``bounds_check=False`` and ``aligned=True`` are proved. Codes K230 to K233.
     """
     tracer = current("T.tile_store")
-    array = array_of(a, "tile_store", tracer)
+    array, t = array_of(a, "tile_store", tracer), held(t)
     region = target(array, t, offset, bounds_check, aligned, "tile_store", tracer)
     t = without_gradient(t, tracer)
     if isinstance(t, tape.TapedTile):
@@ -87,7 +87,7 @@ def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object 
     Codes K230 to K235.
     """
     tracer = current("T.tile_atomic_add")
-    array = array_of(a, "tile_atomic_add", tracer)
+    array, t = array_of(a, "tile_atomic_add", tracer), held(t)
     atomic(array, "tile_atomic_add", tracer)
     region = target(array, t, offset, bounds_check, aligned, "tile_atomic_add", tracer)
     flags(tracer, vectors=vectors)
@@ -97,6 +97,12 @@ def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object 
         return tape.TapedTile(t.tracer, t.shape, t.dtype, t.plan)
     plan, cells = spread(t, tracer)
     return RegisterTile.old_values(tracer, region, plan, cells, vectors)
+
+
+def held(t: RegisterTile | TensorView) -> RegisterTile | TensorView:
+    """A tile of formulas in registers; any other tile as it is."""
+    registers = None if isinstance(t, TensorView) else getattr(t, "registers", None)
+    return t if registers is None else registers()
 
 
 def target(array: TensorView, t: object, offset: object, bounds_check: bool, aligned: bool, what: str,

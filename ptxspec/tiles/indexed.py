@@ -43,9 +43,9 @@ class Picked(Region):
         """As it was made: indices are read again."""
         return self.on(self.array)
 
-    def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
+    def element(self, at: Sequence[Expr | int], *, compared: bool = False) -> tuple[Expr, ...]:
         """Array indices of the tile's element ``at``; one from memory is read where this is first asked for."""
-        found = list(super().element(at))
+        found = list(super().element(at, compared=compared))
         found[self.along] = self._pick(at[self.along])
         return tuple(found)
 
@@ -148,6 +148,7 @@ def tile_atomic_add_indexed(a: TensorView, indices: Indices, t: RegisterTile | T
 def _scatter(tracer: Tracer, a: object, indices: Indices, t: object, offset: object, axis: int,
              what: str) -> tuple[Picked, Plan, TensorView]:
     array = array_of(a, what, tracer)
+    t = t.registers() if isinstance(t, ComputedTile) else t
     if not isinstance(t, RegisterTile) and not (isinstance(t, TensorView) and t.scope() == "shared"):
         refuse("K230", f"{what} writes a tile, not {said(t)}", tracer.place())
     if t.dtype != array.dtype:

@@ -62,13 +62,13 @@ def tiled(value: object, tracer: Tracer) -> RegisterTile | TapedTile | None:
     return value if isinstance(value, TapedTile) else None
 
 
-def number_of(value: object, span: Span | None) -> Expr:
-    """What a mapped function gave, as a value that registers hold (K243)."""
+def number_of(value: object, span: Span | None, what: str = "the function of tile_map gives") -> Expr:
+    """What a mapped function gave, or ``what`` else gives it, as a value that registers hold (K243)."""
     if isinstance(value, (bool, int, float)):
         value = typed.literal(value, typed.default_dtype(value), span)
     if not isinstance(value, Expr):
-        refuse("K243", f"the function of tile_map gives {'nothing' if value is None else said(value)}, not a number",
-               span, help="return one number for each element")
+        refuse("K243", f"{what} {'nothing' if value is None else said(value)}, not a number", span,
+               help="give one number for each element")
     return typed.cast(value, "uint8", span) if value.dtype == BOOL else value
 
 

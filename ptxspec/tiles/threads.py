@@ -20,7 +20,7 @@ def of_thread(value: object, thread: object) -> Expr:
     """The value that ``thread`` of the block has, for all of them; every thread comes by. Codes K231, K243."""
     tracer = current("tile_from_thread")
     span = tracer.place()
-    number = number_of(value, span)
+    number = number_of(value, span, "tile_from_thread is given")
     where = typed.literal(thread, "int32") if isinstance(thread, int) and not isinstance(thread, bool) else thread
     known = int(where.value) if isinstance(where, Const) and is_integer(where.dtype) else None
     if not isinstance(where, Expr) or not is_integer(where.dtype) or \
@@ -50,7 +50,7 @@ def everyones(tracer: Tracer) -> Plan:
 def tile_of_threads(value: object) -> RegisterTile:
     """The 1-D tile of all threads' values, each in the place of its thread. Code K243."""
     tracer = current("tile")
-    number, plan = number_of(value, tracer.place()), everyones(tracer)
+    number, plan = number_of(value, tracer.place(), "tile is given"), everyones(tracer)
     if isinstance(tracer, Taping) and is_float(number.dtype):
         return TapedTile(tracer, plan.shape, number.dtype, plan)  # type: ignore[return-value]
     cells = registers(tracer, (1, 1), number.dtype, "tile")

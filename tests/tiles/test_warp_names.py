@@ -25,9 +25,11 @@ abs acos add asin atan atan2 bit_and bit_count bit_or bit_xor cbrt ceil clamp co
 erf erfc erfcinv erfinv exp floor floordiv frac invert isfinite isinf isnan log log10 log2 lshift max min mod mul neg
 nonzero pos pow radians rint round rshift sign sin sinh sqrt step sub tan tanh trunc unot where
 """
+#: What tiles of random numbers, which are refused, are made with.
+RANDOM = "rand_init randf randi randn randu"
 
 
-@pytest.mark.parametrize("name", [*WARP.split(), *NUMBERS.split()])
+@pytest.mark.parametrize("name", [*WARP.split(), *NUMBERS.split(), *RANDOM.split()])
 def test_every_name_works_or_is_refused(name) -> None:
     function = getattr(wp, name)
     if name in wp.__all__:
@@ -48,7 +50,7 @@ def test_every_name_works_or_is_refused(name) -> None:
 
 def test_what_is_refused_is_named_once() -> None:
     assert not set(wp.OUTSIDE) & set(wp.__all__)
-    assert set(wp.OUTSIDE) <= {*WARP.split(), *NUMBERS.split()}
+    assert set(wp.OUTSIDE) <= {*WARP.split(), *NUMBERS.split(), *RANDOM.split()}
 
 
 def test_other_names_are_unknown() -> None:

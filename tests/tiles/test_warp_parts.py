@@ -95,6 +95,21 @@ def test_elements_are_converted_and_other_types_assigned() -> None:
     assert b.numpy().tolist() == [-1, 0, 0, 2] == c.numpy().tolist()
 
 
+def test_formulas_are_stored_added_and_scattered() -> None:
+    @wp.kernel
+    def k(a: wp.array[int], b: wp.array[int], c: wp.array[float]):
+        wp.tile_store(a, wp.tile_arange(9, 0, -3, dtype=int), offset=4)
+        wp.tile_atomic_add(b, wp.tile_arange(4, dtype=int))
+        wp.tile_store_indexed(b, wp.tile_arange(7, 3, -1, dtype=int), wp.tile_arange(4, dtype=int) * 2)
+        wp.tile_store(c, wp.tile_arange(1.0, 5.0, 1.0, dtype=float))
+
+    a, b, c = wp.zeros(7, dtype=int), wp.ones(8, dtype=int), wp.zeros(4)
+    run(k, a, b, c)
+    assert a.numpy().tolist() == [0, 0, 0, 0, 9, 6, 3]
+    assert b.numpy().tolist() == [1, 2, 3, 4, 6, 4, 2, 0]
+    assert c.numpy().tolist() == [1, 2, 3, 4]
+
+
 def test_axpy_and_the_diagonal() -> None:
     @wp.kernel
     def k(a: wp.array2d[float], d: wp.array[float], b: wp.array2d[float]):
@@ -308,13 +323,23 @@ def test_what_does_not_fit_is_refused() -> None:
     def scatter_flag(t, i):
         wp.tile_scatter_add(t, 0, i % 8, 1.0, True, atomic=3)
 
+    def scatter_text(t, i):
+        wp.tile_scatter_add(t, 0, i % 8, "x", True)
+
+    def thread_text(t, i):
+        wp.tile_from_thread(8, "x", 0)
+
+    def tile_text(t, i):
+        wp.tile("x")
+
     def extract(t, i):
         wp.tile_extract(t, i % 4, 0, 0)
 
     for body, code in ((assign_shape, "K234"), (assign_number, "K230"), (too_far, "P103"), (offsets, "K231"),
                        (no_tile, "K230"), (kind, "K230"), (axpy, "K230"), (square, "K234"), (thread_count, "K231"),
                        (indices, "K236"), (both_indices, "K236"), (scatter_count, "K207"), (scatter_index, "K141"),
-                       (scatter_flag, "K232"), (extract, "K140")):
+                       (scatter_flag, "K232"), (scatter_text, "K243"),
+                       (thread_text, "K243"), (tile_text, "K243"), (extract, "K140")):
         assert refused(kernel(body), floats(10, 4, 8)) == code, body.__name__
 
 

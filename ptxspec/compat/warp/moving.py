@@ -183,7 +183,7 @@ def tile_scatter_masked(a: object, *args: object) -> None:
 def tile_scatter_add(a: object, *args: object, atomic: bool = True) -> None:
     """``tile_scatter_add(a, i, value, has_value, atomic)``: each thread for which ``has_value`` holds adds ``value`` to
     ``a[i]``. ``atomic=False`` claims that no two threads add to one element, which is proved."""
-    rank = len(extents(a))
+    rank, what = len(extents(a)), "tile_scatter_add"
     if len(args) == rank + 3:
         *args, atomic = args  # type: ignore[assignment]
     home, at, value, condition = _scattered(a, tuple(args), "tile_scatter_add")
@@ -197,7 +197,7 @@ def tile_scatter_add(a: object, *args: object, atomic: bool = True) -> None:
     def write(tile: SharedTile) -> None:
         tracer = current("wp.tile_scatter_add")
         if kind is None:
-            scatter.add_at(tracer, tile, at, mapped.number_of(value, tracer.place()), atomic)
+            scatter.add_at(tracer, tile, at, mapped.number_of(value, tracer.place(), f"{what} is given"), atomic)
             return
         assert isinstance(value, Composite)
         for k, inside in enumerate(product(*(range(n) for n in kind.trailing))):

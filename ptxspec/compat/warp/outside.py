@@ -28,7 +28,7 @@ _GROUPS: tuple[tuple[tuple[str, str], str], ...] = (
     (_GEOMETRY, "tile_bvh_query_aabb tile_bvh_query_next tile_bvh_query_ray tile_mesh_query_aabb "
                 "tile_mesh_query_aabb_next tile_query_valid bvh_query_aabb_tiled bvh_query_next_tiled "
                 "bvh_query_ray_tiled mesh_query_aabb_next_tiled mesh_query_aabb_tiled"),
-    (_RANDOM, "tile_randf tile_randi"),
+    (_RANDOM, "tile_randf tile_randi rand_init randf randi randn randu"),
     (_STACK, "tile_stack tile_stack_clear tile_stack_count tile_stack_pop tile_stack_push"),
     (_MATHEMATICS, "acos asin atan atan2 bit_count cbrt ceil copysign cos cosh degrees div_approx erf erfc erfcinv "
                    "erfinv exp floor frac log log10 log2 pow radians rint round sin sinh sqrt tan tanh trunc"),
