@@ -22,6 +22,7 @@ from ptxspec.proof.defined import Defined
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
 from ptxspec.proof.limits import limit_drafts
+from ptxspec.proof.memory import AGAIN, two_values
 from ptxspec.proof.premises import premises_of
 from ptxspec.proof.race import Clash, followed
 from ptxspec.proof.registers import disjoint_draft
@@ -193,10 +194,10 @@ class Resolver:
             if item.unknown:
                 worst = ("unknown", item, None)
                 continue
-            answer = self.session.decide(item.claim, item.context)
+            item, answer, doubt = self._ask(item)
             if answer.verdict == "refuted":
-                doubt = item.doubt or self._doubt(item) or self._balanced(draft, item, answer)
-                doubt = doubt or self._met(item, answer)
+                doubt = doubt or item.doubt or self._doubt(item)
+                doubt = doubt or self._balanced(draft, item, answer) or self._met(item, answer)
                 if not doubt:
                     return "refuted", item, answer
                 worst = ("unknown", item, Answer("unknown", reason=doubt))
@@ -211,6 +212,19 @@ class Resolver:
                 return "proved", None, Answer("proved", how=NEVER)    # a dead branch does no harm
             return "vacuous", None, None
         return worst
+
+    def _ask(self, item: Item) -> tuple[Item, Answer, str]:
+        """The answer, the item with what had to be added, and why a counterexample may not be real."""
+        twin = item.about.twin if isinstance(item.about, (Clash, Diverges)) else None
+        for _ in range(AGAIN):
+            answer = self.session.decide(item.claim, item.context)
+            if answer.verdict != "refuted" or answer.model is None:
+                return item, answer, ""
+            fact = two_values(self._loads, answer.model, twin)
+            if fact is None:
+                return item, answer, ""
+            item = replace(item, context=item.context.extend(fact))
+        return item, answer, "it gives one place in memory two values"
 
     def _assume_exact(self, draft: Draft) -> None:
         if draft.name == "no-wrap":

@@ -13,6 +13,9 @@ VALUES = {
     "barriers_for_one_parameter": {"n": N, "m": range(3)},
     "barriers_in_even_iterations": {"n": N},
     "blocks_that_wait_once": {"n": N},
+    "one_place_by_two_names": {"m": range(2), "F[0]": range(2), "F[1]": range(2)},
+    "one_place_by_two_names_of_two_threads": {"n": range(2), "F[0]": range(2), "F[1]": range(2)},
+    "one_of_two_barriers_by_a_condition": {"n": range(2), "F[0]": range(2)},
     "one_of_all_threads_writes": {"which": range(-40, 40)},
 }
 
@@ -151,3 +154,41 @@ def one_of_all_threads_writes(B: T.Tensor((32,), "int32"), which: T.int32):
         s[0] = lane
     T.cuda.cta_sync()
     B[lane] = s[0]
+
+
+# Was refuted, as if F[0] and F[k % 2] could differ where k is 0.
+@T.function
+def one_place_by_two_names(B: T.Tensor((8,), "float32"), F: T.Tensor((2,), "int32"), m: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=8))
+    q = T.alloc_local((1,), "float32")
+    for k in T.serial(2):
+        if m > 0 or k > 0 or F[k % 2] > 0:
+            q[0] = 1.0
+        if F[0] > 0:
+            B[T.cuda.thread_idx()] = q[0]
+
+
+@T.function
+def one_place_by_two_names_of_two_threads(B: T.Tensor((8,), "float32"), F: T.Tensor((2,), "int32"), n: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=8))
+    tid = T.cuda.thread_idx("x")
+    if tid == 0 and F[n % 2] > 0:
+        B[0] = 1.0
+    if tid == 1:
+        if n % 2 == 1:
+            if F[1] <= 0:
+                B[0] = 2.0
+
+
+# Was refuted, as if F[0] could be two values, and the condition anything.
+@T.function
+def one_of_two_barriers_by_a_condition(B: T.Tensor((64,), "float32"), F: T.Tensor((4,), "int32"), n: T.int32):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+    tid = T.cuda.thread_idx("x")
+    s = T.alloc_shared((64,), "float32")
+    s[tid] = 1.0
+    if n > 0 or F[0] > 0:
+        T.cuda.cta_sync()
+    if not (n > 0 or F[0] > 0):
+        T.cuda.cta_sync()
+    B[tid] = s[63 - tid]

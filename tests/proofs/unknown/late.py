@@ -5,7 +5,6 @@ from ptxspec import T
 EXPECT = {
     "one_place_read_twice": ("P108", "only approximated"),
     "barriers_by_values": ("P107", "barriers are met in some iterations of a loop only, or"),
-    "one_of_two_barriers_by_a_condition": ("P107", "barriers are met in some iterations of a loop only, or"),
     "one_of_two_barriers_by_value": ("P107", "barriers are met in some iterations of a loop only, or"),
 }
 
@@ -53,18 +52,4 @@ def one_of_two_barriers_by_value(B: T.Tensor((64,), "float32"), F: T.Tensor((4,)
             T.cuda.cta_sync()
         if v <= 0:
             T.cuda.cta_sync()
-    B[tid] = s[63 - tid]
-
-
-# Right; was refuted, as if F[0] could be two values, and the condition anything.
-@T.function
-def one_of_two_barriers_by_a_condition(B: T.Tensor((64,), "float32"), F: T.Tensor((4,), "int32"), n: T.int32):
-    T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
-    tid = T.cuda.thread_idx("x")
-    s = T.alloc_shared((64,), "float32")
-    s[tid] = 1.0
-    if n > 0 or F[0] > 0:
-        T.cuda.cta_sync()
-    if not (n > 0 or F[0] > 0):
-        T.cuda.cta_sync()
     B[tid] = s[63 - tid]
