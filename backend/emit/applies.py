@@ -117,7 +117,13 @@ class Applies:
     def split(self, placement: Placement, known: frozenset[Var]) -> Split:
         """The operand's offset, ready to be evaluated for each repeat."""
         offset = recombined(self.offset(placement))
-        return Split(folded(offset, placement.indices, known, self.context.levels), known)
+        context = self.context
+        _, home = context.scope.place(context.levels.of(offset), context.levels.pinned(offset), eager=True)
+
+        def computed(expr: Expr) -> bool:
+            return home.find(expr) is not None
+
+        return Split(folded(offset, placement.indices, known, context.levels, computed), known)
 
     def _guard(self, pred: Expr | None) -> Guard | bool | None:
         """The guard; None without one, False where the predicate is known to be false."""

@@ -9,20 +9,28 @@ through wider arithmetic, and would not be covered by these goals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BITS, INDEX, Expr, Monomial, Op, Poly, Var, is_integer, walk
 
 from .scopes import Levels
 from .statics import free
+from .sums import grouped
 
 
-def folded(poly: Poly, expressions: Iterable[Expr], known: Set[Var], levels: Levels) -> Poly:
-    """``poly`` with sums of the typed ``expressions`` as atoms; variables in ``known`` stay outside for unrolling."""
+def folded(poly: Poly, expressions: Iterable[Expr], known: Set[Var], levels: Levels,
+           computed: Callable[[Expr], bool]) -> Poly:
+    """``poly`` with sums of the typed ``expressions`` as atoms; variables in ``known`` stay outside for unrolling.
+
+    What is one sum of 32 bits anyway only takes in sums that were ``computed`` before, where the address will stand.
+    """
     if len(poly.terms) < 2:
         return poly
+    single = len(grouped(poly)) == 1
     for candidate, meaning in _candidates(expressions, known):
+        if single and not computed(candidate):
+            continue
         if len({levels.of(monomial_poly(m)) for m, _ in meaning.terms}) != 1:
             continue
         for beside in _cofactors(poly, meaning):

@@ -43,9 +43,9 @@ class Picked(Region):
         """As it was made: indices are read again."""
         return self.on(self.array)
 
-    def element(self, at: Sequence[Expr | int], *, compared: bool = False) -> tuple[Expr, ...]:
+    def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
         """Array indices of the tile's element ``at``; one from memory is read where this is first asked for."""
-        found = list(super().element(at, compared=compared))
+        found = list(super().element(at))
         found[self.along] = self._pick(at[self.along])
         return tuple(found)
 

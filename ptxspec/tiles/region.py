@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property, partial
 
 from ptxspec.lang import ir
 from ptxspec.lang.affine import affine
@@ -58,7 +59,13 @@ class Region:
 
     def element(self, at: Sequence[Expr | int]) -> tuple[Expr, ...]:
         """Array indices of the tile's element ``at``, typed."""
-        return tuple(_placed(o, c) for o, c in zip(self.offset, at))
+        add = _placed if self._compared else partial(typed.binary, "add")
+        return tuple(add(o, c) for o, c in zip(self.offset, at))
+
+    @cached_property
+    def _compared(self) -> bool:
+        """Indices are compared with bounds, so what all repeats have in common is worth a sum of its own."""
+        return not isinstance(self.whole(), Const)
 
     def byte(self, at: Sequence[Expr | int]) -> Poly:
         """Byte offset of the tile's element ``at`` from the base of the storage."""
