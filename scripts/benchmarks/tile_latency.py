@@ -15,7 +15,8 @@ METHOD = (
     "A checked copy of a matrix of any size in 64x64 float32 tiles, 128 threads, to a cubin for sm_90. Ours: tracing, "
     "proving every obligation, emitting, and assembling in process; no cache of any kind. Warp 1.19: an ahead-of-time "
     "build of the same kernel, no proofs; its precompiled header, made by the first build of a process, stays for "
-    "later ones. The driver's cache, from which NVRTC and nvJitLink would answer a second time, is off for both. \"With its adjoint\": both kernels on our side, Warp's module with its backward pass on the other. "
+    "later ones. The driver's cache, from which NVRTC and nvJitLink would answer a second time, is off for both. "
+    "\"With its adjoint\": both kernels on our side, Warp's module with its backward pass on the other. "
     "Warm figures: medians within one process after the first; cold ones: whole fresh processes, imports included."
 )
 
