@@ -291,6 +291,49 @@ def test_structures_of_many_types(storage) -> None:
     np.testing.assert_array_equal(e.numpy(), x["deep"]["y"][::-1][:, 0] + x["value"])
 
 
+# --- parameters
+
+def test_vectors_and_matrices_as_parameters() -> None:
+    @wp.func
+    def pushed(v: wp.vec3, by: wp.vec3, dt: float):
+        return v + by * dt
+
+    @wp.kernel
+    def k(v: wp.array[wp.vec3], out: wp.array[wp.vec3], by: wp.vec3, dt: float, m: wp.mat22, by_0: int):
+        t = wp.tile_load(v, shape=N)
+        wp.tile_store(out, wp.tile_map(pushed, t, by, dt * m[1, 0] + float(by_0)))
+
+    v, out = vectors(13, N), wp.zeros(N, dtype=wp.vec3)
+    for by in (wp.vec3(1.0, 2.0, 3.0), (1, 2, 3), np.array([1, 2, 3], F)):
+        run(k, v, out, by, 0.5, ((0, 0), (4, 0)), 1)
+        np.testing.assert_array_equal(out.numpy(), v.numpy() + F([1, 2, 3]) * F(3))
+    assert len(k.variants) == 1
+    for by in (wp.vec2(1.0, 2.0), 3.0, (1, 2, 3, 4), (1, 2, "x"), None):
+        with pytest.raises(ptxspec.PtxspecError) as caught:
+            run(k, v, out, by, 0.5, ((0, 0), (4, 0)), 1)
+        assert caught.value.code == "R331"
+
+    @wp.kernel
+    def structure(v: wp.array[wp.vec3], s: Sample):
+        wp.tile_store(v, wp.tile_load(v, shape=N))
+
+    with pytest.raises(ptxspec.PtxspecError) as caught:
+        run(structure, v, 1.0)
+    assert caught.value.code == "R331"
+
+
+def test_vectors_as_parameters_have_no_gradient() -> None:
+    @wp.kernel
+    def k(a: wp.array[float], b: wp.array[float], w: wp.vec2):
+        wp.tile_store(b, wp.tile_load(a, shape=N) * w[0] + w[1])
+
+    a, b = wp.ones(N, requires_grad=True), wp.zeros(N, requires_grad=True)
+    with wp.Tape() as tape:
+        run(k, a, b, wp.vec2(3.0, 4.0))
+    tape.backward(grads={b: wp.ones(N)})
+    assert (b.numpy() == 7).all() and (a.grad.numpy() == 3).all()
+
+
 # --- bad input
 
 def test_what_does_not_fit_is_refused() -> None:
