@@ -10,6 +10,7 @@ refuted is refused whatever is said here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ptxspec.lang import ir
 from ptxspec.lang.locate import element_bytes, stages
@@ -20,40 +21,68 @@ from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import Poly
 
 
-def places(access: Access) -> tuple[tuple[Poly, ...], int] | None:
-    """Indices of the access's first element in its array, and how many elements of the last axis it covers.
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A row-major array of ``shape`` elements of ``dtype``: the buffer, or its storage as a view lays it out anew."""
 
-    None where the array is not row-major, or the view is more than a choice of elements.
+    shape: tuple[Poly, ...]
+    dtype: str
+    steps: int  # steps of the view that lead to it
+
+    @property
+    def size(self) -> int:
+        """Bytes of an element."""
+        return element_bytes(self.dtype)
+
+
+def box_of(view: ir.View) -> Box | None:
+    """The row-major array that the last steps of ``view`` choose elements of; None where there is none."""
+    buffer = view.buffer
+    dense = buffer.layout == TileLayout.row_major(buffer.shape)
+    found = Box(buffer.shape, buffer.dtype, 0) if dense else None
+    for number, (step, (_, dtype)) in enumerate(zip(view.steps, stages(view), strict=True), 1):
+        if isinstance(step, ir.Relayout):
+            dense = step.layout == TileLayout.row_major(step.shape)
+            found = Box(step.shape, dtype, number) if dense else None
+        elif isinstance(step, ir.Reshape):
+            dense = dense and found is not None and found.steps == number - 1   # nothing was chosen before
+            found = Box(step.shape, dtype, number) if dense else None
+    return found
+
+
+def places(access: Access) -> tuple[tuple[Poly, ...], int, Box] | None:
+    """Indices of the access's first element in its array, how many elements of the last axis it covers, and the array.
+
+    None where no part of the view is a choice of elements of a row-major array.
     """
-    buffer, view = access.buffer, access.view
-    if buffer.layout != TileLayout.row_major(buffer.shape):
-        return None
-    size = element_bytes(buffer.dtype)
-    if access.size % size:
+    view = access.view
+    box = box_of(view)
+    if box is None or access.size % box.size:
         return None
     lead = list(access.index)
     if len(lead) == len(view.shape):
-        first, second = indices(view, lead), None
+        first, second = indices(view, lead, box.steps), None
     elif len(lead) == len(view.shape) - 1:
-        first, second = indices(view, [*lead, ix.ZERO]), indices(view, [*lead, ix.constant(1)])
+        first, second = indices(view, [*lead, ix.ZERO], box.steps), indices(view, [*lead, ix.constant(1)], box.steps)
     else:
         return None
     if first is None:
         return None
     if len(access.words) > 1:
         # The words follow each other along the last axis.
-        step = ix.constant(access.word_bytes // size)
-        if second is None or access.word_bytes % size or second[:-1] != first[:-1] \
+        step = ix.constant(access.word_bytes // box.size)
+        if second is None or access.word_bytes % box.size or second[:-1] != first[:-1] \
                 or ix.sub(second[-1], first[-1]) != step:
             return None
-    return first, access.size // size
+    return first, access.size // box.size, box
 
 
-def indices(view: ir.View, at: Sequence[Poly]) -> tuple[Poly, ...] | None:
-    """Indices in the array of element ``at`` of a view that narrows it, and may read wider words at the end."""
+def indices(view: ir.View, at: Sequence[Poly], steps: int = 0) -> tuple[Poly, ...] | None:
+    """Indices of element ``at`` of a view in the array behind all but its first ``steps``: later ones narrow it, and
+    may read wider words at the end."""
     found = list(at)
     before = stages(view)
-    for step, (_, dtype) in zip(reversed(view.steps), reversed(before), strict=True):
+    for step, (_, dtype) in zip(reversed(view.steps[steps:]), reversed(before[steps:]), strict=True):
         if isinstance(step, ir.Sub):
             inner = iter(found)
             found = [ix.add(ix.index(a.start), ix.scale(next(inner), a.step)) if a.keep else ix.index(a.start)
@@ -72,21 +101,25 @@ def ranges(access: Access) -> list[tuple[Poly, int]] | None:
     """For each axis the access's first index and how many elements it covers there; None where not known, and for
     arrays of fixed extents, whose byte addresses say as much."""
     found = places(access)
-    if found is None or all(e.is_const for e in access.buffer.shape):
+    if found is None or found[2].steps or all(e.is_const for e in access.buffer.shape):
         return None
-    at, width = found
+    at, width, _ = found
     return [(index, width if k == len(at) - 1 else 1) for k, index in enumerate(at)]
 
 
 def axes(accesses: Sequence[Access], twin: Twin) -> list[tuple[list[Poly], int]] | None:
     """For each axis the index of every access, and the elements that one covers there; None where not known."""
-    located = [places(a) for a in accesses]
     rows: list[tuple[Poly, ...]] = []
     width = 1
-    for place in located:
+    boxes: set[tuple[tuple[Poly, ...], str]] = set()
+    for access in accesses:
+        place = places(access)
         if place is None:
             return None
         rows.append(place[0])
         width = max(width, place[1])
+        boxes.add((place[2].shape, place[2].dtype))
+    if len(boxes) != 1:     # their indices count in different arrays
+        return None
     rank = len(rows[0])
     return [([row[k] for row in rows], width if k == rank - 1 else 1) for k in range(rank)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import gcd
 
@@ -12,8 +12,11 @@ import z3
 
 import ptxspec
 from ptxspec import T
+from ptxspec.lang import ir
+from ptxspec.layout import S, TileLayout
 from ptxspec.proof.determine import Fixed
 from ptxspec.proof.injective import _parts
+from ptxspec.proof.rowwise import box_of
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import evaluate
 from ptxspec.scalar.expr import Expr, Poly, Var
@@ -156,6 +159,92 @@ def test_tiles_that_overlap_are_refuted_on_a_fixed_grid() -> None:
     report = ptxspec.prove(striding(1023, 1021, 128, 7, 60), sm="sm_90")  # type: ignore[arg-type]
     assert report.verdict == "refuted"
     assert any(o.code == "race-free" for o in report.obligations if o.verdict == "refuted")
+
+
+def vectors(n: int, m: int, apart: int = 16) -> object:
+    """Tiles of three-element vectors, two side by side in a loop: the last two axes are seen as one."""
+    @T.function
+    def copy(A: T.Tensor((n, m, 3), "float32", align=16), B: T.Tensor((n, m, 3), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=(-(-m // 32), -(-n // 8)), block=64))
+        i, j = T.cuda.block_idx("y") * 8, T.cuda.block_idx("x") * 32
+        for k in T.unroll(2):
+            at = (i, j + k * apart, 0)
+            T.tile_store(B, T.tile_load(A, shape=(8, 16, 3), offset=at, storage="shared"), offset=at)
+
+    return copy
+
+
+def test_axes_that_are_seen_as_one() -> None:
+    for n, m in ((8, 32), (14, 60), (13, 44)):
+        assert ptxspec.prove(vectors(n, m), sm="sm_90").verdict == "proved", (n, m)  # type: ignore[arg-type]
+    assert ptxspec.prove(vectors(14, 60, 20), sm="sm_90").verdict == "refuted"  # type: ignore[arg-type]
+
+
+def reshaped(t):
+    return t.view(4, 32)
+
+
+def laid_out(t):
+    return t.view(4, 32, layout=TileLayout(S[(4, 32) : (32, 1)]))
+
+
+def laid_out_again(t):
+    return laid_out(t.view(2, 64))
+
+
+@pytest.mark.parametrize("view", [reshaped, laid_out, laid_out_again])
+@pytest.mark.parametrize(("width", "guard", "codes"), [
+    (40, 32, set()),            # a guard keeps the index in its axis, not its formula
+    (40, 40, {"in-bounds"}),    # past the axis is out of bounds, though it is inside the storage
+])
+def test_each_axis_of_a_view_has_its_bounds(view: object, width: int, guard: int, codes: set[str]) -> None:
+    @T.function
+    def kernel(B: T.Tensor((8, 16), "float32")):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=3, block=width))
+        i, j = T.cuda.block_idx("x"), T.cuda.thread_idx("x")
+        if j < guard:
+            view(B)[i, j] = 1.0
+
+    report = ptxspec.prove(kernel, sm="sm_90")
+    found = {o.code for o in report.obligations if o.verdict == "refuted"}
+    assert (report.verdict == "proved") == (not codes)
+    assert codes <= found
+
+
+def test_boxes_of_views() -> None:
+    across = TileLayout(S[(8, 16) : (1, 8)])
+
+    @T.function
+    def kernel(B: T.Tensor((8, 16), "float32"), C: T.Tensor((8, 16), "float32", layout=across)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=1))
+        B[0, 0] = C[0, 0]
+
+    b, c = (ir_view(p) for p in kernel.kernel().params)
+    lines = ix.constant(4), ix.constant(32)
+    laid = ir.Relayout(lines, TileLayout(S[(4, 32) : (32, 1)]), b.span)
+    other = ir.Relayout(lines, TileLayout(S[(4, 32) : (1, 4)]), b.span)
+    reshaped = ir.Reshape(lines, b.span)
+    chosen = ir.Sub(tuple(ir.SubAxis(ix.ZERO, e, 1, True) for e in (ix.constant(4), ix.constant(8))), b.span)
+
+    def box(view: ir.View, *steps: ir.Step) -> tuple[int, int] | None:
+        found = box_of(replace(view, steps=steps))
+        return None if found is None else (len(found.shape) and found.shape[1].const, found.steps)
+
+    assert box(b) == (16, 0)
+    assert box(c) is None
+    assert box(b, laid) == box(c, laid) == (32, 1)
+    assert box(b, reshaped) == (32, 1)
+    assert box(c, reshaped) is None     # C's elements lie in another order
+    assert box(b, chosen) == (16, 0)
+    assert box(b, chosen, reshaped) is None     # a part under other coordinates
+    assert box(b, other) is None
+    assert box(b, other, laid) == (32, 2)
+
+
+def ir_view(parameter: object) -> ir.View:
+    """A whole array as a view without steps."""
+    assert isinstance(parameter, ir.Buffer)
+    return ir.View(parameter, (), parameter.shape, parameter.dtype, parameter.span)
 
 
 def test_gcd_of_no_numbers_is_no_unit() -> None:
