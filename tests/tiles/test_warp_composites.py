@@ -246,6 +246,33 @@ def test_functions_of_matrices_and_vectors_in_a_loop() -> None:
     np.testing.assert_allclose(b.numpy(), x, rtol=1e-6)
 
 
+@pytest.mark.parametrize("block", [5, 32])
+def test_vectors_that_a_thread_has_whole_stay_in_registers(block) -> None:
+    """vec2 and vec4: no shared memory, and loads and stores of whole vectors."""
+    @wp.func
+    def rolled(v: wp.vec4, w: wp.vec2, s: float):
+        return wp.vec4(v[3], v[0] * s, v[1] + w.x, v[2] - w.y)
+
+    @wp.kernel
+    def k(a: wp.array2d[wp.vec4], b: wp.array2d[wp.vec2], c: wp.array2d[wp.vec4], d: wp.array2d[wp.vec2]):
+        t, u = wp.tile_load(a, shape=(3, N)), wp.tile_load(b, shape=(3, N))
+        v = wp.tile_map(rolled, t, u, 3.0)
+        v += wp.vec4(1.0) + v
+        wp.tile_store(c, v)
+        wp.tile_store(d, u * 2.0 + wp.vec2(1.0, 2.0))
+
+    a, b = vectors(14, 3, N, dtype=wp.vec4), vectors(15, 3, N, dtype=wp.vec2)
+    c, d = wp.zeros((3, N), dtype=wp.vec4), wp.zeros((3, N), dtype=wp.vec2)
+    run(k, a, b, c, d, block=block)
+    x, y = a.numpy(), b.numpy()
+    v = np.stack([x[..., 3], x[..., 0] * F(3), x[..., 1] + y[..., 0], x[..., 2] - y[..., 1]], -1)
+    np.testing.assert_array_equal(c.numpy(), v + (F(1) + v))
+    np.testing.assert_array_equal(d.numpy(), y * F(2) + F([1, 2]))
+    [executable] = k.variants.values()
+    assert ".shared" not in executable.ptx and "bar.sync" not in executable.ptx
+    assert "ld.global.v4.b32" in executable.ptx and "st.global.v2.b32" in executable.ptx
+
+
 def test_functions_of_two_vectors_by_component() -> None:
     @wp.kernel
     def k(a: wp.array[wp.vec3], b: wp.array2d[wp.vec3]):

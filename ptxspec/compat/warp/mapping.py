@@ -38,7 +38,7 @@ def tile_map(function: Function, arguments: Sequence[object], load: Load, write:
     tracer = current("tile_map")
     tiles = [a if kind_of(a) is not None else mapped.tiled(a, tracer) for a in arguments]
     if not tiles or tiles[0] is None or any(isinstance(t, TapedTile) for t in tiles):
-        if any(kind_of(t) is not None for t in tiles):
+        if any(isinstance(t, TapedTile) for t in tiles) and any(kind_of(t) is not None for t in tiles):
             refuse("K241", "a function of vectors, matrices or structures has no gradient here", tracer.place(),
                    help="functions of numbers that are linear have one")
         return mapped.tile_map(function, arguments)
@@ -67,19 +67,31 @@ class Mapping:
         self.plan = numbers[0].plan if plain else Plan(shape, len(shape) - 1, 1, tracer.threads)
         self.sources = [None if t is None else self._source(t) for t in tiles]
         self.cells: TensorView | None = None
+        self.dealt = self.plan      # how the registers of the result are dealt out
         self.made: SharedTile | None = None
         self.kind: Element | None = None
 
     def _source(self, tile: object) -> TensorView:
-        """Registers for numbers, shared memory for more."""
+        """Registers for numbers, and for vectors that one thread has whole; shared memory for anything else."""
+        kind = kind_of(tile)
+        if isinstance(tile, RegisterTile) and kind is None:
+            return tile.under(self.plan)
         if isinstance(tile, RegisterTile):
-            return tile.under(self.plan) if kind_of(tile) is None else marked(tile.seen_by_all(), kind_of(tile))
+            whole = tile.in_shared_memory is None and tile.plan == self._whole(kind)
+            return tile.cells() if whole else marked(tile.seen_by_all(), kind)
         assert isinstance(tile, SharedTile)
         insert(self.tracer, "before the shared tile is read, for threads that changed elements of it")
         return tile
 
+    def _whole(self, kind: Element | None) -> Plan | None:
+        """How a tile of vectors is dealt out where every thread has whole ones; None where none is."""
+        if kind is None or kind.struct is not None or len(kind.trailing) != 1 \
+                or natural(kind.size, kind.bytes) != kind.size or self.plan.words != 1:
+            return None
+        return Plan((*self.shape, kind.size), len(self.shape), kind.size, self.tracer.threads)
+
     def run(self) -> Tile:
-        """The tile: numbers in registers, anything else in shared memory."""
+        """The tile: numbers, and vectors that one thread has whole, in registers, anything else in shared memory."""
         tracer = self.tracer
         tracer.settle()
         block = tracer.blocks[-1]
@@ -92,9 +104,10 @@ class Mapping:
             return marked(self.made.filled(), self.kind)
         assert self.cells is not None
         if self.plan.rest:      # what no thread computes is zero
-            zeros = self._aside(lambda cells: move.clear(tracer, self.plan, cells), self.cells)
+            zeros = self._aside(lambda cells: move.clear(tracer, self.dealt, cells), self.cells)
             block[place:place] = zeros
-        return RegisterTile(tracer, self.shape, self.cells.dtype, self.plan, self.cells)
+        tile = RegisterTile(tracer, self.dealt.shape, self.cells.dtype, self.dealt, self.cells)
+        return marked(tile, self.kind)
 
     def _aside(self, work: Callable[[TensorView], None], cells: TensorView) -> list[ir.Statement]:
         found: list[ir.Statement] = []
@@ -108,6 +121,15 @@ class Mapping:
     def _element(self, at: At, coordinates: tuple[Expr, ...]) -> None:
         value = self.function([self._argument(k, at, coordinates) for k in range(len(self.arguments))])
         span = self.tracer.place()
+        whole = self._whole(value.kind) if isinstance(value, Composite) else None
+        if isinstance(value, Composite) and whole is not None:
+            if self.cells is None:
+                self.kind, self.dealt = value.kind, whole
+                self.cells = registers(self.tracer, (whole.repeats, whole.words), value.scalar, "tile")
+            for k, component in enumerate(value.values):
+                where = (at[0], typed.literal(k, "int32"))
+                self.tracer.emit(ir.Store(self.cells.ir, where, value.typed(component), span))
+            return
         if isinstance(value, (Composite, Fields)):
             if self.made is None:
                 self.kind = value.kind
@@ -131,6 +153,9 @@ class Mapping:
             return self.arguments[k]
         if kind is None:
             return read(self.tracer, source, at)
+        if source.scope() == "local":
+            return Composite(kind.scalar, kind.trailing, [
+                read(self.tracer, source, (at[0], typed.literal(k, "int32"))) for k in range(kind.size)])
         return elements.read(source.sub[coordinates], kind, self.load)
 
 

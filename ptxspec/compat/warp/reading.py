@@ -130,8 +130,13 @@ class ElementReader(Variables):
         """``left op right``; a tile and a vector meet element by element."""
         tiles = [s for s in (left, right) if isinstance(s, (RegisterTile, SharedTile, TapedTile))]
         if tiles and any(isinstance(s, (Composite, Fields)) for s in (left, right)):
-            return self.map(lambda values: super(ElementReader, self).binary(op, values[0], values[1], node),
-                            [left, right], node)
+            turned = isinstance(left, (Composite, Fields))      # the tile comes first
+
+            def combined(values: list[object]) -> object:
+                a, b = values[::-1] if turned else values
+                return super(ElementReader, self).binary(op, a, b, node)
+
+            return self.map(combined, [right, left] if turned else [left, right], node)
         if any(structures.untyped(t) is not None for t in tiles) and type(op) in _UPDATES:
             return self.python(lambda: structures.binary(_UPDATES[type(op)], left, right), node, "this operator")
         result = super().binary(op, left, right, node)
