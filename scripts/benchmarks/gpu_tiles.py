@@ -18,15 +18,14 @@ TITLE = "Cooperative tile copies"
 METHOD = (
     "`tile_load` then `tile_store` over a whole array, ours and Warp 1.19's (register and shared storage, checked "
     "and unchecked, with and without its grid-stride loop), the same tile shape; 128 to 1,024 threads a block on both "
-    "sides; on both sides also with two neighbouring tiles a block, both loaded before they are stored, and ours one "
-    "after the other; in one dimension also with arrays declared `align=8`, which makes ours move 8 bytes an access. "
-    "Otherwise as in the dense copy. The driver's copy and torch's go along memory and know of no tiles. The three "
-    "best of each storage and of Warp's variants run a final of 31 rounds, from which the rows are; the note says how "
-    "wide the middle half of the rounds was, ours and theirs. Below the table, every variant in the first race."
+    "sides; on both sides also with two neighbouring tiles a block (three for partial tiles), loaded before they are "
+    "stored, and ours one after the other; in one dimension also with arrays declared `align=8`, which makes ours move "
+    "8 bytes an access. Otherwise as in the dense copy. The driver's copy and torch's go along memory and know of no "
+    "tiles. The three best of each storage on both sides run a final of 31 rounds, from which the rows are: first the "
+    "best of all, then each storage. The note says how wide the middle half of the rounds was, ours and theirs. Below "
+    "the table, every variant in the first race."
 )
 
-#: Tiles a block takes in Warp's variants.
-COUNTS = (1, 2)
 TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint8, "float64": torch.float64}
 
 
@@ -47,7 +46,12 @@ class Work:
     @property
     def blocks(self) -> tuple[int, ...]:
         """Threads a block that are tried, on both sides."""
-        return (128, 256, 512, 1024)
+        return (128, 256, 384, 512, 768, 1024) if self.partial else (128, 256, 512, 1024)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Neighbouring tiles that a block loads before it stores them, on both sides."""
+        return (1, 2, 3) if self.partial else (1, 2)
 
     @property
     def warp_dtype(self) -> str:
@@ -99,11 +103,11 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
             return tiles.copy_vectors(work.n, work.m, work.inner, work.dtype, work.tile, threads, storage, checked)
         return tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, checked, work.pitch)
 
-    def double(storage: str, threads: int, together: bool) -> object:
+    def several(storage: str, threads: int, count: int, together: bool) -> object:
         shape = tuple(n for n in (work.n, work.m, work.inner if work.inner > 1 else 0) if n)
         layout = "default" if work.pitch is None else TileLayout(S[shape : (work.pitch, 1)])
         tile = work.tile if work.inner == 1 else (*work.tile, work.inner)
-        return tiles.copy_several(shape, work.dtype, tile, 2, threads, storage, together=together, layout=layout)
+        return tiles.copy_several(shape, work.dtype, tile, count, threads, storage, together=together, layout=layout)
 
     found = []
     for storage, threads in itertools.product(("register", "shared"), work.blocks):
@@ -113,9 +117,10 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
         if work.m == 0:     # in one dimension half the width can be faster; declaring align=8 chooses it
             found += ours(f"{storage}, checked, {threads} threads, align=8",
                           lambda s=storage, t=threads: single(s, t, True, 8), arrays, remark)
-        for together, words in ((True, "two tiles together"), (False, "two tiles in turn")):
-            found += ours(f"{storage}, checked, {threads} threads, {words}",
-                          lambda s=storage, t=threads, g=together: double(s, t, g), arrays, remark)
+        for count, together in (*((n, True) for n in work.counts[1:]), (2, False)):
+            way = "together" if together else "in turn"
+            found += ours(f"{storage}, checked, {threads} threads, {count} tiles {way}",
+                          lambda s=storage, t=threads, n=count, g=together: several(s, t, n, g), arrays, remark)
     return found
 
 
@@ -125,9 +130,9 @@ def _warps(
     found = []
     checks = (True,) if work.partial else (False, True)
     for threads, storage, checked, grid_stride, count in itertools.product(
-            work.blocks, ("register", "shared"), checks, (True, False), COUNTS):
+            work.blocks, ("register", "shared"), checks, (True, False), work.counts):
         name = (f"Warp {storage}, {'checked' if checked else 'unchecked'}, {threads} threads"
-                f"{'' if grid_stride else ', no grid stride'}{'' if count == 1 else ', two tiles together'}")
+                f"{'' if grid_stride else ', no grid stride'}{'' if count == 1 else f', {count} tiles together'}")
         try:
             launch = warp.tiles(*arrays, work.warp_dtype, work.tile, storage, checked,  # type: ignore[attr-defined]
                                 grid_stride=grid_stride, block=threads, count=count)
@@ -158,10 +163,11 @@ def run(result: Result, quick: bool) -> None:
         entries = [*([plain] if a.is_contiguous() else []), torch_copy(b, a), *mine]
         if warp is not None:
             warp.build_tiles(work.warp_dtype, work.tile, (True,) if work.partial else (False, True), blocks=work.blocks,
-                             counts=COUNTS)
+                             counts=work.counts)
             entries += _warps(work, (a, b), warp, result.remark)
         times = compete(entries, b, a, result.remark, 3 if quick else 9)
-        finals = final(entries, times, ["cudaMemcpy", "torch", "register", "shared", "Warp"], rounds=3 if quick else 31)
+        finals = final(entries, times, ["cudaMemcpy", "torch", "register", "shared", "Warp register", "Warp shared"],
+                       rounds=3 if quick else 31)
         moved = 2 * a.numel() * size
         _report(result, work, finals, moved)
         for name, ms in sorted(times.items(), key=lambda item: item[1]):
@@ -171,13 +177,17 @@ def run(result: Result, quick: bool) -> None:
 
 
 def _report(result: Result, work: Work, finals: dict[str, Median], moved: int) -> None:
-    """Our best of each storage against every peer's best."""
-    for storage in ("register", "shared"):
-        best = fastest(finals, storage)
-        for peer in ("cudaMemcpy", "torch", "Warp"):
-            other = fastest(finals, peer)
-            if best and other:
-                ours, theirs = finals[best], finals[other]
-                result.add(f"{work.words} ({best})", gigabytes(ours, moved), "GB/s", against=other,
-                           other=gigabytes(theirs, moved), lower=False,
-                           note=f"spread {ours.spread:.2%}, {theirs.spread:.2%}")
+    """Our best against everybody's best, and each storage against Warp's."""
+    def row(best: str, other: str) -> None:
+        if best and other:
+            ours, theirs = finals[best], finals[other]
+            result.add(f"{work.words} ({best})", gigabytes(ours, moved), "GB/s", against=other,
+                       other=gigabytes(theirs, moved), lower=False,
+                       note=f"spread {ours.spread:.2%}, {theirs.spread:.2%}")
+
+    mine = [fastest(finals, storage) for storage in ("register", "shared")]
+    best = min(filter(None, mine), key=lambda name: finals[name], default="")
+    for peer in ("cudaMemcpy", "torch", "Warp"):
+        row(best, fastest(finals, peer))
+    for storage, own in zip(("register", "shared"), mine, strict=True):
+        row(own, fastest(finals, f"Warp {storage}"))
