@@ -48,6 +48,14 @@ def computed(tracer: Tracer, plan: Plan, value: Callable[[At], Expr], *, careful
     return cells
 
 
+def assigned(tracer: Tracer, plan: Plan, cells: TensorView, value: Callable[[At], Expr]) -> None:
+    """``value(at)`` into every register that there is already, for the repeat and word ``at`` of each."""
+    with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
+            loop(tracer, plan.words, "word", unroll=True) as word:
+        at = (repeat, word)
+        tracer.emit(ir.Store(cells.ir, at, value(at), tracer.place()))
+
+
 def visit(tracer: Tracer, plan: Plan, body: Callable[[At, tuple[Expr, ...]], None]) -> None:
     """``body(at, coordinates)`` for each element that the executing thread owns, ``at`` its repeat and word."""
     thread = tracer.linear_thread()

@@ -101,9 +101,7 @@ def tile_load_indexed(a: TensorView, indices: Indices, shape: int | tuple[int, .
     cells = move.load(tracer, region, plan, "tile")
     if storage == "register":
         return RegisterTile(tracer, extents, array.dtype, plan, cells)
-    shared = SharedTile.alloc(tracer, extents, array.dtype)
-    move.store(tracer, shared.whole(), plan, cells)
-    return shared.filled()
+    return SharedTile.holding(tracer, extents, array.dtype, plan, cells)
 
 
 def tile_store_indexed(a: TensorView, indices: Indices, t: RegisterTile | TensorView,

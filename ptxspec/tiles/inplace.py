@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse, said
-from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, current
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr
 from ptxspec.tiles import move
 from ptxspec.tiles.barriers import insert
-from ptxspec.tiles.build import loop
-from ptxspec.tiles.elementwise import At, read
-from ptxspec.tiles.shared import SharedTile, together
+from ptxspec.tiles.computed import ComputedTile
+from ptxspec.tiles.elementwise import assigned, read
+from ptxspec.tiles.shared import SharedTile, from_shared, together
 from ptxspec.tiles.tape import TapedTile, Taping
 from ptxspec.tiles.tile import RegisterTile
 
@@ -43,11 +41,7 @@ def overwritten(tracer: Tracer, tile: RegisterTile | SharedTile, by: RegisterTil
         return
     assert isinstance(tile, RegisterTile)
     mine, theirs = tile.changing(), by.under(tile.plan)
-    plan = tile.plan
-    with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
-            loop(tracer, plan.words, "word", unroll=True) as word:
-        at: At = (repeat, word)
-        tracer.emit(ir.Store(mine.ir, at, read(tracer, theirs, at), tracer.place()))
+    assigned(tracer, tile.plan, mine, lambda at: read(tracer, theirs, at))
 
 
 def for_all(tracer: Tracer) -> None:
@@ -76,11 +70,8 @@ def tile_assign(target: RegisterTile | SharedTile, items: tuple[object, ...], so
                help="store the parts to memory one by one")
     home = target.moved() if isinstance(target, RegisterTile) else target
     part = home.seen_as(home.sub[items])
-    if isinstance(source, TensorView) and source.scope() == "shared":
-        source = (source if isinstance(source, SharedTile) else SharedTile(tracer, source)).registers()
-    registers = getattr(source, "registers", None)
-    if not isinstance(source, RegisterTile) and registers is not None and not isinstance(source, TensorView):
-        source = registers()
+    source = from_shared(source, tracer)
+    source = source.registers() if isinstance(source, ComputedTile) else source
     if not isinstance(source, RegisterTile):
         refuse("K230", f"a tile is assigned to a part of a tile, not {said(source)}", span,
                help="make a tile of it: wp.tile_full(shape, value, dtype)")
@@ -100,11 +91,7 @@ def _taped(tile: TapedTile, name: str, other: object) -> None:
         def change(g: Expr) -> Expr:
             return typed.cast(g if name == "add" else typed.unary("neg", g, span), source.dtype)
 
-        def reverse() -> None:
-            tile._zeros = ()    # they are read here, so no later addition may take their place
-            source.add(tile.cells, change)
-
-        tracer.record(reverse)
+        tracer.record(lambda: source.add(tile.cells, change))
     elif isinstance(other, (Expr, int, float)) and name in ("add", "sub", "mul", "div"):
         if name in ("mul", "div"):
             tracer.record(lambda: _scaled(tracer, tile, name, other))
@@ -114,9 +101,6 @@ def _taped(tile: TapedTile, name: str, other: object) -> None:
 
 
 def _scaled(tracer: Taping, tile: TapedTile, name: str, by: Expr | int | float) -> None:
-    tile._zeros = ()
-    plan, cells = tile.plan, tile.cells
-    with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
-            loop(tracer, plan.words, "word", unroll=True) as word:
-        value = typed.binary(name, read(tracer, cells, (repeat, word)), by, tracer.place())
-        tracer.emit(ir.Store(cells.ir, (repeat, word), typed.cast(value, cells.dtype), tracer.place()))
+    cells = tile.cells
+    assigned(tracer, tile.plan, cells, lambda at: typed.cast(
+        typed.binary(name, read(tracer, cells, at), by, tracer.place()), cells.dtype))

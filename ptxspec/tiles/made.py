@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.locate import element_bytes
 from ptxspec.lang.trace import current, intrinsic
@@ -10,8 +9,9 @@ from ptxspec.lang.types import DType, dtype_name
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr, is_float
 from ptxspec.tiles import move, tape
-from ptxspec.tiles.build import loop, registers
+from ptxspec.tiles.build import registers
 from ptxspec.tiles.calls import extents_of
+from ptxspec.tiles.elementwise import assigned
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import natural
 from ptxspec.tiles.shared import SharedTile
@@ -33,14 +33,10 @@ def tile_full(shape: int | tuple[int, ...], value: object, dtype: str | DType = 
         return tape.TapedTile(tracer, extents, kind, plan)  # type: ignore[return-value]
     cells = registers(tracer, (plan.repeats, plan.words), kind, "tile")
     filling = typed.cast(value, kind) if isinstance(value, Expr) else typed.literal(value, kind)
-    with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
-            loop(tracer, plan.words, "word", unroll=True) as word:
-        tracer.emit(ir.Store(cells.ir, (repeat, word), filling, tracer.place()))
+    assigned(tracer, plan, cells, lambda _: filling)
     if storage == "register":
         return RegisterTile(tracer, extents, kind, plan, cells)
-    shared = SharedTile.alloc(tracer, extents, kind)
-    move.store(tracer, shared.whole(), plan, cells)
-    return shared.filled()
+    return SharedTile.holding(tracer, extents, kind, plan, cells)
 
 
 def zeros_of_bits(extents: tuple[int, ...], kind: str, storage: str) -> RegisterTile | SharedTile:
@@ -52,9 +48,7 @@ def zeros_of_bits(extents: tuple[int, ...], kind: str, storage: str) -> Register
     move.clear(tracer, plan, cells)
     if storage != "shared":
         return RegisterTile(tracer, extents, kind, plan, cells)
-    shared = SharedTile.alloc(tracer, extents, kind)
-    move.store(tracer, shared.whole(), plan, cells)
-    return shared.filled()
+    return SharedTile.holding(tracer, extents, kind, plan, cells)
 
 
 def tile_zeros(shape: int | tuple[int, ...], dtype: str | DType = "float32",

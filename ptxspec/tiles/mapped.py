@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from ptxspec.diagnostics import Span
 from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse, said
-from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, current
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Expr, Op, Var, is_float, show
 from ptxspec.tiles.computed import ComputedTile
 from ptxspec.tiles.elementwise import At, computed, read
-from ptxspec.tiles.shared import SharedTile
+from ptxspec.tiles.shared import from_shared
 from ptxspec.tiles.tape import TapedTile
 from ptxspec.tiles.tile import RegisterTile
 
@@ -52,8 +51,7 @@ def tile_map(function: Function, arguments: Sequence[object]) -> RegisterTile:
 
 def tiled(value: object, tracer: Tracer) -> RegisterTile | TapedTile | None:
     """``value`` as a tile in registers; None for what is no tile (K234 for one of untyped bits)."""
-    if isinstance(value, TensorView) and value.scope() == "shared":
-        value = (value if isinstance(value, SharedTile) else SharedTile(tracer, value)).registers()
+    value = from_shared(value, tracer)
     if isinstance(value, ComputedTile):
         value = value.registers()
     if isinstance(value, RegisterTile):

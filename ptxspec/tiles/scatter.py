@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from ptxspec.lang import ir
 from ptxspec.lang.errors import refuse, said
-from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer, current
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Const, Expr
@@ -17,7 +16,7 @@ from ptxspec.tiles.build import registers, when
 from ptxspec.tiles.computed import ComputedTile
 from ptxspec.tiles.elementwise import computed, read, visit
 from ptxspec.tiles.indexed import tile_load_indexed
-from ptxspec.tiles.shared import SharedTile
+from ptxspec.tiles.shared import SharedTile, from_shared
 from ptxspec.tiles.tape import TapedTile
 from ptxspec.tiles.tile import RegisterTile
 
@@ -50,8 +49,7 @@ def picked(shared: SharedTile, indices: object, axis: int) -> RegisterTile:
     """The tile whose element i along ``axis`` is that of ``shared`` at ``indices[i]``; below zero they count from the
     end, and what is outside gives zero. Codes K230, K236."""
     tracer = current("tile_slice_indexed")
-    if isinstance(indices, TensorView) and indices.scope() == "shared":
-        indices = (indices if isinstance(indices, SharedTile) else SharedTile(tracer, indices)).registers()
+    indices = from_shared(indices, tracer)
     if not isinstance(indices, (RegisterTile, ComputedTile)) or indices.dtype not in ("int32", "int64"):
         refuse("K236", f"indices are a 1-D tile of int32, not {said(indices)}", tracer.place())
     extents = [n for n in shared.shape if isinstance(n, int)]

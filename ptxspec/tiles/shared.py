@@ -59,6 +59,13 @@ class SharedTile(TensorView):
             insert(tracer, "before the tile is filled again, for readers of an earlier trip")
         return tile
 
+    @classmethod
+    def holding(cls, tracer: Tracer, shape: tuple[int, ...], dtype: str, plan: Plan, cells: TensorView) -> SharedTile:
+        """Fresh storage with what the threads hold in ``cells``, visible to all of them."""
+        tile = cls.alloc(tracer, shape, dtype)
+        move.store(tracer, tile.whole(), plan, cells)
+        return tile.filled()
+
     def shows(self, written: Callable[[], object]) -> SharedTile:
         """Itself, a copy of a register tile; ``written`` is called before elements change."""
         self._changes.written = written
@@ -141,6 +148,13 @@ class SharedTile(TensorView):
     def astype(self, dtype: object) -> RegisterTile:
         """The tile with every element converted, in registers."""
         return self.registers().astype(dtype)
+
+
+def from_shared(value: object, tracer: Tracer) -> object:
+    """A tile in shared memory, or a view of one, as it is now in registers; anything else as it is."""
+    if not isinstance(value, TensorView) or value.scope() != "shared":
+        return value
+    return (value if isinstance(value, SharedTile) else SharedTile(tracer, value)).registers()
 
 
 def together(tracer: Tracer) -> bool:

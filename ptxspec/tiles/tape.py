@@ -18,15 +18,14 @@ from ptxspec.lang.errors import refuse, said
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import Expr, Var, int_range, is_float, is_integer
+from ptxspec.scalar.expr import Expr, is_float
 from ptxspec.tiles import move
 from ptxspec.tiles.access import RED
 from ptxspec.tiles.barriers import insert
-from ptxspec.tiles.build import loop, registers
+from ptxspec.tiles.build import registers
+from ptxspec.tiles.elementwise import At, assigned, read
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
-
-At = tuple[Expr, Expr]
 
 
 class Taping(Tracer):
@@ -211,14 +210,13 @@ class TapedTile:
 
     def add(self, cells: TensorView, change: Callable[[Expr], Expr] = lambda value: value) -> None:
         """Add ``change(cells[k])`` to every element."""
-        tracer, plan, first = self.tracer, self.plan, self._first()
-        with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
-                loop(tracer, plan.words, "word", unroll=True) as word:
-            at = (repeat, word)
-            total = change(_read(tracer, cells, at))
-            if not first:
-                total = typed.binary("add", _read(tracer, self._cells, at), total)
-            tracer.emit(ir.Store(self._cells.ir, at, typed.cast(total, self.dtype), tracer.place()))
+        tracer, first = self.tracer, self._first()
+
+        def total(at: At) -> Expr:
+            more = change(read(tracer, cells, at))
+            return typed.cast(more if first else typed.binary("add", read(tracer, self._cells, at), more), self.dtype)
+
+        assigned(tracer, self.plan, self._cells, total)
 
     def under(self, plan: Plan) -> TapedTile:
         """The tile owned by threads as ``plan`` says; its gradient comes back through shared memory."""
@@ -286,14 +284,6 @@ class TapedTile:
         return TapedTile(self.tracer, self.shape, dtype, self.plan)
 
 
-def _read(tracer: Tracer, cells: TensorView, at: At) -> Var:
-    dtype, span = cells.dtype, tracer.place()
-    low, high = int_range(dtype) if is_integer(dtype) else (None, None)
-    result = Var("gradient", dtype, "value", low, high, span)
-    tracer.emit(ir.Load(result, cells.ir, at, span))
-    return result
-
-
 def load(tracer: Taping, region: Region, plan: Plan, shape: tuple[int, ...]) -> TapedTile:
     """A load: the tile's gradient is added atomically to the array's.
 
@@ -338,11 +328,8 @@ def _add(tracer: Taping, back: Region, plan: Plan, tile: TapedTile) -> None:
         return
     cells = tile.cells      # the addition is written into the registers that bring the sum, so it is done in order
     before = move.load(tracer, back, plan, "sum")
-    with loop(tracer, plan.repeats, "repeat", unroll=True) as repeat, \
-            loop(tracer, plan.words, "word", unroll=True) as word:
-        at = (repeat, word)
-        total = typed.binary("add", _read(tracer, before, at), _read(tracer, cells, at))
-        tracer.emit(ir.Store(before.ir, at, typed.cast(total, tile.dtype), tracer.place()))
+    assigned(tracer, plan, before, lambda at: typed.cast(
+        typed.binary("add", read(tracer, before, at), read(tracer, cells, at)), tile.dtype))
     move.store(tracer, back.anew(), plan, before)
 
 

@@ -57,9 +57,7 @@ def _new(tile: TapedTile, shape: tuple[int, ...]) -> TapedTile:
 
 
 def _shown(made: TapedTile) -> SharedTile:
-    shared = SharedTile.alloc(made.tracer, made.shape, made.dtype)
-    move.store(made.tracer, shared.whole(), made.plan, made.cells)
-    return shared.filled()
+    return SharedTile.holding(made.tracer, made.shape, made.dtype, made.plan, made.cells)
 
 
 def _read(tile: TapedTile, view: TensorView) -> TensorView:

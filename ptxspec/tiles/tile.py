@@ -217,10 +217,7 @@ class RegisterTile:
         saved = tracer.blocks
         tracer.blocks = saved[:len(saved) - out]
         try:
-            cells = self.cells()
-            shared = SharedTile.alloc(tracer, self.shape, self.dtype)
-            move.store(tracer, shared.whole(), self.plan, cells)
-            return shared.filled()
+            return SharedTile.holding(tracer, self.shape, self.dtype, self.plan, self.cells())
         finally:
             tracer.blocks = saved
 

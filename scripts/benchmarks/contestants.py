@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 
 import torch
 from cuda.bindings import driver
 
 import ptxspec
-from benchmarks.race import Contestant
+from benchmarks.race import Contestant, Median
+from benchmarks.record import Result
 
 Remark = Callable[[str], None]
 
@@ -91,3 +92,11 @@ def warp_kernels(remark: Remark) -> ModuleType | None:
 def gigabytes(ms: float, moved: int) -> float:
     """GB/s for ``moved`` bytes, read and written together, in ``ms`` milliseconds."""
     return moved / ms / 1e6
+
+
+def versus(result: Result, words: str, times: Mapping[str, Median], best: str, other: str, moved: int) -> None:
+    """A row: our ``best`` against ``other``, both among ``times``, with the spread of either; none where one lacks."""
+    if best and other:
+        own, theirs = times[best], times[other]
+        result.add(f"{words} ({best})", gigabytes(own, moved), "GB/s", against=other, other=gigabytes(theirs, moved),
+                   lower=False, note=f"spread {own.spread:.2%}, {theirs.spread:.2%}")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-import ptxspec
-from benchmarks.contestants import gigabytes, warp_kernels
+from benchmarks.contestants import gigabytes, ours, versus, warp_kernels
 from benchmarks.kernels import tiles
 from benchmarks.race import Contestant, Median, fastest, final, race, require_gpu
 from benchmarks.record import Result
@@ -108,31 +107,21 @@ def _ours(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Con
             kernel = tiles.accumulate(work.n, work.m, work.dtype, work.tile, threads)
         else:
             kernel = tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, True)
-        try:
-            executable = ptxspec.compile(kernel.adjoint(atomics=atomics), target="cuda")
-        except Exception as error:
-            remark(f"{name} not compiled: {type(error).__name__}: {str(error)[:300]}")
-            continue
-        found.append(Contestant(name, lambda run=executable: run(*given), ours=True))
+        found += ours(name, lambda k=kernel, a=atomics: k.adjoint(atomics=a), given, remark)
     return found
 
 
 def _persistent(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Contestant]:
     """Tiles dealt out to few blocks, so that additions stay near each other in memory."""
+    if work.adds:
+        return []
     found = []
     units = torch.cuda.get_device_properties(0).multi_processor_count
     given = (arrays.a, arrays.b, arrays.ga, arrays.gb)
     for threads, blocks in ((128, 2), (128, 4), (256, 1), (256, 2), (512, 1), (512, 2)):
-        if work.adds:
-            continue
         name = f"register, {threads} threads, persistent, {blocks} a multiprocessor"
         kernel = tiles.copy_striding(work.n, work.m, work.dtype, work.tile, threads, units * blocks)
-        try:
-            executable = ptxspec.compile(kernel.adjoint(), target="cuda")
-        except Exception as error:
-            remark(f"{name} not compiled: {type(error).__name__}: {str(error)[:300]}")
-            continue
-        found.append(Contestant(name, lambda run=executable: run(*given), ours=True))
+        found += ours(name, kernel.adjoint, given, remark)
     return found
 
 
@@ -192,9 +181,4 @@ def _report(result: Result, work: Work, finals: dict[str, Median]) -> None:
     """Our best with atomics against Warp's best, our best without against torch."""
     for mine, peer in ((("register", "shared"), "Warp"), (("plain",), "torch")):
         best = min((n for n in (fastest(finals, m) for m in mine) if n), key=lambda name: finals[name], default="")
-        other = fastest(finals, peer)
-        if best and other:
-            ours, theirs = finals[best], finals[other]
-            result.add(f"{work.words} ({best})", gigabytes(ours, work.moved), "GB/s", against=other,
-                       other=gigabytes(theirs, work.moved), lower=False,
-                       note=f"spread {ours.spread:.2%}, {theirs.spread:.2%}")
+        versus(result, work.words, finals, best, fastest(finals, peer), work.moved)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-from benchmarks.contestants import gigabytes, memcpy, memcpy_2d, ours, torch_copy, warp_kernels
+from benchmarks.contestants import gigabytes, memcpy, memcpy_2d, ours, torch_copy, versus, warp_kernels
 from benchmarks.race import Contestant, Median, compete, fastest, final, random_bits, require_gpu
 from benchmarks.record import Result
 from ptxspec import T
@@ -178,16 +178,9 @@ def run(result: Result, quick: bool) -> None:
 
 def _report(result: Result, work: Work, finals: dict[str, Median], moved: int) -> None:
     """Our best against everybody's best, and each storage against Warp's."""
-    def row(best: str, other: str) -> None:
-        if best and other:
-            ours, theirs = finals[best], finals[other]
-            result.add(f"{work.words} ({best})", gigabytes(ours, moved), "GB/s", against=other,
-                       other=gigabytes(theirs, moved), lower=False,
-                       note=f"spread {ours.spread:.2%}, {theirs.spread:.2%}")
-
     mine = [fastest(finals, storage) for storage in ("register", "shared")]
     best = min(filter(None, mine), key=lambda name: finals[name], default="")
     for peer in ("cudaMemcpy", "torch", "Warp"):
-        row(best, fastest(finals, peer))
+        versus(result, work.words, finals, best, fastest(finals, peer), moved)
     for storage, own in zip(("register", "shared"), mine, strict=True):
-        row(own, fastest(finals, f"Warp {storage}"))
+        versus(result, work.words, finals, own, fastest(finals, f"Warp {storage}"), moved)
