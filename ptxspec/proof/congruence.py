@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-from ptxspec.scalar.expr import Const, Expr, Op, Poly, Var
+from ptxspec.scalar import index as ix
+from ptxspec.scalar.expr import INDEX, Const, Expr, Op, Poly, Var
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ def _residue(expr: Expr, known: Residues) -> Residue:
             for part in monomial:
                 product = times(product, residue(part, known))
             total = plus(total, product)
-        return total
+        rest, modulus = unfolded(expr)
+        return total if rest is expr else meet(total, plus(_residue(rest, known), make(modulus, 0)))
     if isinstance(expr, Var):
         if expr.lo is not None and expr.lo == expr.hi:
             return make(0, expr.lo)
@@ -80,6 +82,32 @@ def _residue(expr: Expr, known: Residues) -> Residue:
     if not isinstance(expr, Op) or expr.dtype != "index":
         return NOTHING
     return _operation(expr, [residue(a, known) for a in expr.args])
+
+
+def unfolded(value: Poly) -> tuple[Poly, int]:
+    """``value`` up to multiples of the second, with remainders by constants taken away: ``c * (x % m) == c * x`` modulo
+    ``c * m``. The same value, and 0, where it has none."""
+    modulus, terms = 0, [ix.constant(value.const)]
+    for monomial, coefficient in value.terms:
+        term = ix.constant(coefficient)
+        for part in monomial:
+            inner, by = remainder(part) or (part, 0)
+            modulus = gcd(modulus, coefficient * by)
+            term = ix.mul(term, inner)
+        terms.append(term)
+    if not modulus:
+        return value, 0
+    rest, further = unfolded(ix.add(*terms))
+    return rest, gcd(modulus, further)
+
+
+def remainder(part: Expr) -> tuple[Expr, int] | None:
+    """``(x, m)`` where ``part`` is the exact ``x % m`` of a positive constant."""
+    if isinstance(part, Op) and part.name == "floormod" and part.dtype == INDEX:
+        inner, by = part.args
+        if isinstance(by, Poly) and by.is_const and by.const > 0:
+            return inner, by.const
+    return None
 
 
 def _operation(expr: Op, args: list[Residue]) -> Residue:

@@ -4,18 +4,20 @@ Write the addresses of some accesses as ``common + constant + sum(c * digit)``, 
 If each coefficient is at least as large as all lower digits together (and the constants and widths below them) can
 differ, then two accesses overlap only where all digits are equal. If the digits that all accesses share determine the
 thread, two different threads never overlap. Where accesses write their lower digits differently, parts of the number
-are compared instead: what lies above, in multiples of ``m``, is equal where all that lies below is less than ``m``.
-Both rules are proved with Z3 in the tests. They say yes or nothing.
+are compared instead (:mod:`ptxspec.proof.parts`). What the digits found so far determine is taken off all numbers, and
+the rest is looked at again. The rules are proved with Z3 in the tests. They say yes or nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import gcd
 
 from ptxspec.proof import rowwise, swizzle
 from ptxspec.proof.congruence import residue
 from ptxspec.proof.determine import Fixed, runs
+from ptxspec.proof.parts import cut
 from ptxspec.proof.tree import Access, Threads
 from ptxspec.proof.twin import Twin
 from ptxspec.scalar import index as ix
@@ -35,17 +37,36 @@ def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
         if remainders is None:
             return False
         addresses = remainders
-    rows = _digit_rows(accesses, addresses, [a.size for a in accesses], twin)
-    if rows is not None and determined(_common(rows), twin, threads):
+    found: list[Poly] = []
+    if _sifted(accesses, addresses, [a.size for a in accesses], twin, threads, found):
         return True
-    by_axis = rowwise.axes(accesses, twin)
+    by_axis = rowwise.axes(accesses)
     if by_axis is None:
         return False
-    found: list[Poly] = []
-    for values, width in by_axis:
+    for values, widths in by_axis:
         progressed = [_progressed(v, a, twin) for v, a in zip(values, accesses, strict=True)]
-        found += _common(_digit_rows(accesses, progressed, [width] * len(accesses), twin) or [])
-    return determined(found, twin, threads)
+        if _sifted(accesses, progressed, widths, twin, threads, found):
+            return True
+    return False
+
+
+def _sifted(accesses: Sequence[Access], numbers: Sequence[Poly], sizes: Sequence[int], twin: Twin, threads: Threads,
+            found: list[Poly]) -> bool:
+    """True when the digits of ``numbers``, with those ``found`` before, determine the thread; adds to ``found``.
+
+    Two accesses that meet agree on all that is found, so what it determines is taken off the numbers: what is left of
+    them is as near to each other as they were.
+    """
+    while True:
+        found += _common(_digit_rows(accesses, numbers, sizes, twin) or [])
+        if determined(found, twin, threads):
+            return True
+        fixed = Fixed(found, twin.shared)
+        held = {t for t in set(numbers[0].terms).intersection(*(n.terms for n in numbers[1:]))
+                if all(fixed.holds(part) for part in t[0])}
+        if not held:
+            return False
+        numbers = [Poly(n.const, tuple(t for t in n.terms if t not in held)) for n in numbers]
 
 
 def never_meet(one: Access, two: Access, twin: Twin, mine: Values, other: Values) -> bool:
@@ -57,22 +78,51 @@ def never_meet(one: Access, two: Access, twin: Twin, mine: Values, other: Values
 
 
 def differ(left: Poly, right: Poly) -> bool:
-    """True when the two are never equal, by what is left of them modulo a common divisor of all remainders taken."""
-    modulus, parts = 0, []
-    for poly, sign in ((left, 1), (right, -1)):
-        parts.append(ix.constant(sign * poly.const))
-        for monomial, coefficient in poly.terms:
-            node = monomial[0]
-            if len(monomial) == 1 and isinstance(node, Op) and node.name == "floormod" and node.dtype == INDEX:
-                inner, by = (ix.index(a) for a in node.args)
-                if by.is_const and by.const > 0:  # x % m is x, up to multiples of m
-                    modulus = gcd(modulus, coefficient * by.const)
-                    parts.append(ix.scale(inner, sign * coefficient))
-                    continue
-            parts.append(Poly(0, ((monomial, sign * coefficient),)))
-    rest = residue(ix.add(*parts), {})
-    modulus = gcd(modulus, rest.modulus)
-    return rest.rest % modulus != 0 if modulus else rest.rest != 0
+    """True when the two are never equal, by what is left of them modulo some number."""
+    return residue(ix.sub(left, right), {}).rest != 0
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """When two accesses meet by one measure: pairs of ``rows`` are equal, and stretches of ``sizes`` from ``rests`` on
+    meet. The second of each pair is the second access's, by the first thread's names."""
+
+    rows: list[tuple[Poly, Poly]]
+    rests: tuple[Poly, Poly]
+    sizes: tuple[int, int]
+
+
+def nearer(one: Access, two: Access, twin: Twin) -> list[Near]:
+    """What must be for the two accesses to meet: by their addresses, or by the indices of each axis where a launch
+    chooses extents, or guards and not formulas keep the axes apart."""
+    by_axis = rowwise.axes((one, two)) or []
+    if not all(e.is_const for e in one.buffer.shape) and by_axis:
+        return [_near((one, two), numbers, sizes, twin) for numbers, sizes in by_axis]
+    found = _near((one, two), swizzle.starts((one, two)), (one.size, two.size), twin)
+    if found.rows or not by_axis:
+        return [found]
+    return [_near((one, two), numbers, sizes, twin) for numbers, sizes in by_axis]
+
+
+def _near(accesses: Sequence[Access], starts: Sequence[Poly], sizes: Sequence[int], twin: Twin) -> Near:
+    numbers = [fields(n) for n in starts]
+    split = [s for s in (digits_of(n, twin) for n in numbers) if s is not None]
+    as_it_is = Near([], (starts[0], starts[1]), (sizes[0], sizes[1]))
+    if len(split) != 2 or split[0][0] != split[1][0]:
+        return as_it_is
+    parts = cut(accesses, [digits for _, digits in split], [n.const for n in numbers], sizes)
+    if not parts.rows:
+        return as_it_is
+    rows: list[tuple[Poly, Poly]] = []
+    for a, b in parts.rows:
+        unit = gcd(a.const, b.const, *(c for side in (a, b) for _, c in side.terms))
+        rows.append((_over(a, unit), _over(b, unit)))
+    return Near(rows, (parts.rests[0], parts.rests[1]), as_it_is.sizes)
+
+
+def _over(number: Poly, unit: int) -> Poly:
+    """``number // unit``, where all of it is a multiple."""
+    return Poly(number.const // unit, tuple((m, c // unit) for m, c in number.terms)) if unit > 1 else number
 
 
 def fields(number: Poly) -> Poly:
@@ -119,7 +169,7 @@ def _digit_rows(
                 digits[c] = ix.sub(digit, low)
                 constants[k] += c * low
         if _apart(accesses, numbers, constants, sizes) is None:
-            return _parts(accesses, written, [n.const for n in numbers_of], max(sizes)) or None
+            return cut(accesses, written, [n.const for n in numbers_of], sizes).rows or None
     return [tuple(n.get(c, ix.ZERO) for n in numbers) for c in {c for n in numbers for c in n}]
 
 
@@ -145,46 +195,6 @@ def _apart(
             return None
         below += c * max(reach[c][1] - reach[c][0], 0)
     return below
-
-
-def _parts(
-    accesses: Sequence[Access], numbers: Sequence[dict[int, Poly]], constants: Sequence[int], size: int
-) -> list[tuple[Poly, ...]]:
-    """Rows as in :func:`_digit_rows`, of parts that may hold several digits each.
-
-    A number is cut below coefficient ``c`` where all above is a multiple of ``m`` and all below, ``size`` included,
-    spans at most ``m``: numbers less than ``size`` apart then are equal above the cut. A row is what lies between two.
-    """
-    coefficients = sorted({c for n in numbers for c in n})
-    base = min(constants)
-    lows, highs = [0] * len(numbers), [0] * len(numbers)    # what the digits below the cut span
-    cuts: list[tuple[int, list[int]]] = []      # the place of each cut, and each number's constant above it
-    for at, c in enumerate(coefficients):
-        unit = gcd(*coefficients[at:])
-        rests = [(k - base) % unit for k in constants]
-        if max(h + r for h, r in zip(highs, rests, strict=True)) + size \
-                - min(n + r for n, r in zip(lows, rests, strict=True)) <= unit:
-            cuts.append((at, [k - base - r for k, r in zip(constants, rests, strict=True)]))
-        for k, (access, digits) in enumerate(zip(accesses, numbers, strict=True)):
-            low, high = access.context.interval(digits.get(c, ix.ZERO))
-            if low is None or high is None:
-                return _between(cuts, numbers, coefficients)    # nothing is known of what lies below a later cut
-            lows[k] += c * low
-            highs[k] += c * high
-    return _between(cuts, numbers, coefficients)
-
-
-def _between(
-    cuts: Sequence[tuple[int, list[int]]], numbers: Sequence[dict[int, Poly]], coefficients: Sequence[int]
-) -> list[tuple[Poly, ...]]:
-    """What each number has between one cut and the next."""
-    rows: list[tuple[Poly, ...]] = []
-    ends = [*cuts[1:], (len(coefficients), [0] * len(numbers))] if cuts else []
-    for (start, here), (stop, above) in zip(cuts, ends, strict=True):
-        rows.append(tuple(
-            ix.add(h - a, *(ix.scale(n[c], c) for c in coefficients[start:stop] if c in n))
-            for n, h, a in zip(numbers, here, above, strict=True)))
-    return rows
 
 
 def digits_of(address: Poly, twin: Twin) -> tuple[Shared, dict[int, Poly]] | None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ptxspec.lang import ir
-from ptxspec.proof import formula, rowwise, swizzle
+from ptxspec.proof import formula
 from ptxspec.proof.coherence import at_odds, stale
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
-from ptxspec.proof.injective import Values, doubtful_parts, never_meet, separates
+from ptxspec.proof.injective import Near, Values, doubtful_parts, nearer, never_meet, separates
 from ptxspec.proof.intervals import Intervals, Occurrence, Pair, gather
 from ptxspec.proof.tree import Access, Loop, Node, Sync, has_barrier
 from ptxspec.proof.twin import Source, Twin, sources
@@ -202,14 +202,15 @@ def _pair(
         name = "one cluster" if cluster else "two clusters"
         more.append(Fact(name, "", same if cluster else formula.negate(same), None, "thread"))
     context = twin.context(one.context, two.context, *more)
-    left, right = rowwise.ranges(one), rowwise.ranges(two)
-    if left is not None and right is not None:  # no product with a runtime extent is left
-        axes = zip(left, right, strict=True)
-        claim = formula.disj([apart(a, n, ix.index(twin.rename(b)), m) for (a, n), (b, m) in axes])
-    else:
-        here, there = swizzle.starts((one, two))
-        claim = apart(here, one.size, ix.index(twin.rename(there)), two.size)
+    claim = formula.disj(part for near in nearer(one, two, twin) for part in _missed(near, twin))
     return [(Clash(one, two, twin, first, second, pair, not one_block, cluster), context, claim)]
+
+
+def _missed(near: Near, twin: Twin) -> list[Expr]:
+    """The claims any of which keeps two threads' accesses from meeting by one measure."""
+    here, there = near.rests
+    return [*(formula.negate(formula.eq(a, ix.index(twin.rename(b)))) for a, b in near.rows),
+            apart(here, near.sizes[0], ix.index(twin.rename(there)), near.sizes[1])]
 
 
 def apart(first: Poly, size: int, second: Poly, other: int) -> Expr:

@@ -16,7 +16,6 @@ from ptxspec.lang import ir
 from ptxspec.lang.locate import element_bytes, stages
 from ptxspec.layout import TileLayout
 from ptxspec.proof.tree import Access
-from ptxspec.proof.twin import Twin
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import Poly
 
@@ -97,29 +96,12 @@ def indices(view: ir.View, at: Sequence[Poly], steps: int = 0) -> tuple[Poly, ..
     return tuple(found)
 
 
-def ranges(access: Access) -> list[tuple[Poly, int]] | None:
-    """For each axis the access's first index and how many elements it covers there; None where not known, and for
-    arrays of fixed extents, whose byte addresses say as much."""
-    found = places(access)
-    if found is None or found[2].steps or all(e.is_const for e in access.buffer.shape):
-        return None
-    at, width, _ = found
-    return [(index, width if k == len(at) - 1 else 1) for k, index in enumerate(at)]
-
-
-def axes(accesses: Sequence[Access], twin: Twin) -> list[tuple[list[Poly], int]] | None:
-    """For each axis the index of every access, and the elements that one covers there; None where not known."""
-    rows: list[tuple[Poly, ...]] = []
-    width = 1
-    boxes: set[tuple[tuple[Poly, ...], str]] = set()
-    for access in accesses:
-        place = places(access)
-        if place is None:
-            return None
-        rows.append(place[0])
-        width = max(width, place[1])
-        boxes.add((place[2].shape, place[2].dtype))
-    if len(boxes) != 1:     # their indices count in different arrays
-        return None
-    rank = len(rows[0])
-    return [([row[k] for row in rows], width if k == rank - 1 else 1) for k in range(rank)]
+def axes(accesses: Sequence[Access]) -> list[tuple[list[Poly], list[int]]] | None:
+    """For each axis the index of every access, and the elements that each covers there; None where not known."""
+    found = [places(access) for access in accesses]
+    known = [p for p in found if p is not None]
+    if len(known) != len(found) or len({(box.shape, box.dtype) for _, _, box in known}) != 1:
+        return None         # or their indices count in different arrays
+    rank = len(known[0][0])
+    return [([at[k] for at, _, _ in known], [width if k == rank - 1 else 1 for _, width, _ in known])
+            for k in range(rank)]

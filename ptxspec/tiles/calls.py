@@ -12,6 +12,7 @@ from ptxspec.scalar.expr import is_float
 from ptxspec.tiles import claims, move, tape
 from ptxspec.tiles.access import atomic
 from ptxspec.tiles.barriers import insert
+from ptxspec.tiles.copying import copy
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region, make_offset, natural
 from ptxspec.tiles.shared import SharedTile
@@ -50,7 +51,7 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
         tracer.put_off(tile)
         return tile
     shared = SharedTile.alloc(tracer, extents, array.dtype, fastest(extents, region.main_axis()))
-    move.copy(tracer, region, shared.whole(), tracer.threads)
+    copy(tracer, region, shared.whole(), tracer.threads)
     return shared.filled()
 
 
@@ -70,7 +71,7 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
     if isinstance(t, TensorView):
         insert(tracer, "before the shared tile is stored, for threads that changed elements of it")
         inner = inside_of(t, tracer)
-        move.copy(tracer, inner, region, tracer.threads)
+        copy(tracer, inner, region, tracer.threads)
         return
     if not t.copy_to(region):
         move.store(tracer, region, t.plan, t.cells())

@@ -9,11 +9,11 @@ from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Const, Expr
-from ptxspec.tiles.access import LD, ST, Verb, opcode, unit
+from ptxspec.tiles.access import LD, ST, Verb, opcode
 from ptxspec.tiles.build import both, either, into, issue, loop, registers, when
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
-from ptxspec.tiles.widths import dealt, note, obstacle, wish
+from ptxspec.tiles.widths import dealt, note
 
 Body = Callable[[Expr, tuple[Expr, ...]], None]
 
@@ -153,7 +153,7 @@ def load(tracer: Tracer, region: Region, plan: Plan, name: str) -> TensorView:
     """The tile in fresh registers of shape (repeats, words): zero where the array has no element."""
     cells = registers(tracer, (plan.repeats, plan.words), region.array.dtype, name)
     whole = region.whole()
-    if plan.rest or not _sure(whole):
+    if plan.rest or not sure(whole):
         clear(tracer, plan, cells)
     _both_ways(tracer, LD, region, plan, (cells,), whole)
     return cells
@@ -173,7 +173,7 @@ def exchange(tracer: Tracer, region: Region, plan: Plan, cells: TensorView, *, v
     """As :func:`add`; the old values in fresh registers, zero where the array has no element."""
     old = registers(tracer, (plan.repeats, plan.words), region.array.dtype, "old")
     whole = region.whole()
-    if plan.rest or not _sure(whole):
+    if plan.rest or not sure(whole):
         clear(tracer, plan, old)
     _both_ways(tracer, Verb("atom", vectors), region, plan, (cells, old), whole)
     return old
@@ -185,8 +185,8 @@ def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Ru
     limited = dealt(plan.shape[plan.axis], plan.axis, plan.words)
     region, plan = _simplest(region, plan)
     width = min(plan.words, region.words(plan.axis), verb.limit(region.array))
-    note(tracer, verb, region, plan.axis, width, limited, edges=not _sure(whole))
-    if _sure(whole):
+    note(tracer, verb, region, plan.axis, width, limited, edges=not sure(whole))
+    if sure(whole):
         interior(tracer, verb, region, plan, cells)
         return
     if isinstance(whole, Const) or plan.groups == 1:     # one group is inside as a whole, or edge
@@ -209,86 +209,6 @@ def _simplest(region: Region, plan: Plan) -> tuple[Region, Plan]:
     return region, plan
 
 
-def _sure(condition: Expr) -> bool:
+def sure(condition: Expr) -> bool:
+    """True for the constant true."""
     return isinstance(condition, Const) and condition.dtype == BOOL and bool(condition.value)
-
-
-def copy(tracer: Tracer, source: Region, target: Region, threads: int) -> None:
-    """Array to array through registers, one vector at a time: what a tile that is only loaded and stored becomes.
-
-    Each thread stores a vector right after it has loaded it. Measured on an H200 for 64 x 64 float32 tiles: 4,236 GB/s
-    so, against 4,210 with all loads first, at 2 GiB; 5,438 against 5,120 at 16 MiB (256 threads).
-    """
-    source, target = _flattened(source, target)
-    axis = source.unit_axis()
-    shared_axis = axis if axis is not None and axis == target.unit_axis() else len(source.shape) - 1
-    words = min(source.words(shared_axis), target.words(shared_axis))
-    plan = Plan(source.shape, shared_axis, words, threads)
-    for verb, region, far in ((LD, source, target), (ST, target, source)):
-        why = obstacle(far, shared_axis, wish(far, shared_axis))
-        note(tracer, verb, region, shared_axis, words, f"the other end is no wider: {why}",
-             edges=region.checked and not _sure(region.whole()))
-    if source.empty or target.empty:
-        store(tracer, target, plan, load(tracer, source, plan, "tile"))
-        return
-    inside = both(source.whole(), target.whole())
-    if _sure(inside):
-        _stream(tracer, source, target, plan)
-        return
-    if isinstance(inside, Const) or plan.groups == 1:
-        _guarded(tracer, source, target, plan)
-        return
-    with either(tracer, inside) as (then, other):
-        with into(tracer, then, inside):
-            _stream(tracer, source, target, plan)
-        with into(tracer, other, inside):
-            _guarded(tracer, source, target, plan)
-
-
-def _guarded(tracer: Tracer, source: Region, target: Region, plan: Plan) -> None:
-    """The copy where either end may reach past its array."""
-    cells = registers(tracer, (plan.repeats, plan.words), source.array.dtype, "edge")
-    clear(tracer, plan, cells)
-    # An end whose bounds are claimed is not guarded here either: the prover judges the claim.
-    (edge if source.checked else interior)(tracer, LD, source, plan, (cells,))
-    (edge if target.checked else interior)(tracer, ST, target, plan, (cells,))
-
-
-def _flattened(source: Region, target: Region) -> tuple[Region, Region]:
-    """Both ends with trailing axes merged, where no access gets narrower: vec3 rows get wider, addresses simpler."""
-    before = min(source.words(source.main_axis()), target.words(target.main_axis()))
-    best, ends = before, (source, target)
-    one, two = source, target
-    while len(one.shape) > 1:
-        flat = one.merged(), two.merged()
-        if flat[0] is None or flat[1] is None:
-            break
-        one, two = flat[0], flat[1]
-        words = min(one.words(len(one.shape) - 1), two.words(len(two.shape) - 1))
-        if words >= best:
-            best, ends = words, (one, two)
-    return ends
-
-
-#: Bytes that a thread loads before it stores them: one whole vector of 16 bytes, or fewer bytes in narrower accesses.
-#: Measured on an H200 for 64 x 64 float32 tiles with rows of odd length, 512 threads: 3,778 GB/s so, against 3,517 with
-#: 31 bytes and 3,566 with all loads first; whole vectors are as fast either way, and cache words (no_allocate, cs,
-#: prefetches of 128 or 256 bytes) gain nothing.
-IN_FLIGHT = 15
-#: The same for accesses of 8 bytes: three of them, which copy 1 GiB in one dimension at 4,263 GB/s where one at a time
-#: reaches 3,934 (512 threads).
-IN_FLIGHT_HALVES = 24
-
-
-def _stream(tracer: Tracer, source: Region, target: Region, plan: Plan) -> None:
-    bits = unit(source.bytes, plan.words)
-    lanes = 8 * source.bytes * plan.words // bits
-    row = registers(tracer, (plan.repeats, lanes), source.array.dtype if bits == 8 * source.bytes else f"bits{bits}",
-                    "vector")
-
-    def one(verb: Verb, region: Region) -> Body:
-        return lambda repeat, at: transfer(tracer, verb, region, (row.sub[repeat, :],), at, plan.axis, plan.words)
-
-    width = source.bytes * plan.words
-    ahead = max(1, (IN_FLIGHT_HALVES if width == 8 else IN_FLIGHT) // width)
-    each(tracer, plan, one(LD, source), one(ST, target), ahead=ahead)

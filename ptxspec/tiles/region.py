@@ -128,11 +128,11 @@ class Region:
         if self.unit_axis() != axis:
             return False
         zero = [ix.ZERO] * len(self.shape)
-        base = self._located(zero)
+        base = self.located(zero)
         for k in range(len(self.shape)):
             at = list(zero)
             at[k] = ix.constant(1)
-            pitch = ix.sub(self._located(at), base)
+            pitch = ix.sub(self.located(at), base)
             if k == axis:
                 if not self.known.multiple(ix.index(self.offset[k]), words):
                     return False
@@ -140,7 +140,8 @@ class Region:
                 return False
         return self.known.multiple(base, size)
 
-    def _located(self, at: list[Poly]) -> Poly:
+    def located(self, at: list[Poly]) -> Poly:
+        """Byte offset of the array's element ``at`` from the base of the storage."""
         return locate(self.array.ir, at).byte
 
     def merged(self) -> Region | None:

@@ -15,6 +15,7 @@ from ptxspec.layout import TileLayout
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr
 from ptxspec.tiles import move
+from ptxspec.tiles.copying import copy
 from ptxspec.tiles.elementwise import PARTIAL, At, computed, read
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
@@ -261,7 +262,7 @@ class RegisterTile:
             move.store(tracer, target, self.plan, cells)
             return cells
 
-        self._emitted = Emitted.by(tracer, lambda: move.copy(tracer, source, target, tracer.threads), apart)
+        self._emitted = Emitted.by(tracer, lambda: copy(tracer, source, target, tracer.threads), apart)
         return True
 
     def _same_width(self, target: Region) -> bool:

@@ -14,8 +14,10 @@ import ptxspec
 from ptxspec import T
 from ptxspec.lang import ir
 from ptxspec.layout import S, TileLayout
+from ptxspec.proof.congruence import residue, unfolded
 from ptxspec.proof.determine import Fixed
-from ptxspec.proof.injective import _parts
+from ptxspec.proof.injective import _sifted
+from ptxspec.proof.parts import cut
 from ptxspec.proof.rowwise import box_of
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import evaluate
@@ -31,16 +33,18 @@ def proved(claim: z3.BoolRef, *facts: z3.BoolRef) -> bool:
     return bool(solver.check() == z3.unsat)
 
 
-@pytest.mark.parametrize(("unit", "size"), [(1, 1), (2, 1), (16, 4), (64, 16), (65524, 4), (7, 3)])
-def test_multiples_above_small_parts_are_equal(unit: int, size: int) -> None:
-    """Two numbers ``unit * h + low`` less than ``size`` apart have one ``h`` where ``low`` and size span ``unit``."""
+@pytest.mark.parametrize(("unit", "one", "two"), [
+    (1, 1, 1), (2, 1, 1), (16, 4, 4), (64, 16, 16), (64, 16, 4), (65524, 4, 8), (7, 3, 3)])
+def test_multiples_above_small_parts_are_equal(unit: int, one: int, two: int) -> None:
+    """Two stretches, from ``unit * h + low`` on, that meet have one ``h`` where ``low`` and sizes span ``unit``."""
     h, k, low, other, least = z3.Ints("h k low other least")
-    facts = [low >= least, other >= least, low + size <= least + unit, other + size <= least + unit]
     first, second = unit * h + low, unit * k + other
-    assert proved(h == k, *facts, first < second + size, second < first + size)
-    if size > 1:    # the bound is sharp
-        wider = [low >= least, other >= least, low + size <= least + unit + 1, other + size <= least + unit + 1]
-        assert not proved(h == k, *wider, first < second + size, second < first + size)
+    meet = [first < second + two, second < first + one]
+    facts = [low >= least, other >= least, low + one <= least + unit, other + two <= least + unit]
+    assert proved(h == k, *facts, *meet)
+    if one > 1:     # the bound is sharp
+        wider = [low >= least, other >= least, low + one <= least + unit + 1, other + two <= least + unit + 1]
+        assert not proved(h == k, *wider, *meet)
 
 
 class _Bounds:
@@ -67,19 +71,20 @@ def test_rows_are_equal_wherever_the_numbers_meet(seed: int) -> None:
         chosen = rng.sample(names, len(coefficients))
         numbers.append({c: ix.index(v) for c, v in zip(coefficients, chosen, strict=True) if rng.random() < 0.8})
         constants.append(rng.choice([0, 0, unit * rng.randint(-6, 12), rng.randint(-5, 30)]))
-    size = rng.choice([1, 1, 2, 4])
-    rows = _parts([_Access(_Bounds())] * 2, numbers, constants, size)  # type: ignore[arg-type]
-    values: list[list[tuple[int, tuple[int, ...]]]] = []
+    sizes = [rng.choice([1, 1, 2, 4]) for _ in range(2)]
+    found = cut([_Access(_Bounds())] * 2, numbers, constants, sizes)  # type: ignore[arg-type]
+    values: list[list[tuple[int, tuple[int, ...], int]]] = []
     for k in range(2):
         points = []
         for point in product(*(range(v.lo, v.hi + 1) for v in names)):  # type: ignore[arg-type,operator]
             env: dict[Expr, int] = dict(zip(names, point, strict=True))
             total = constants[k] + sum(c * evaluate(d, env) for c, d in numbers[k].items())
-            points.append((total, tuple(evaluate(row[k], env) for row in rows)))
+            points.append((total, tuple(evaluate(row[k], env) for row in found.rows), evaluate(found.rests[k], env)))
         values.append(points)
-    for (one, parts), (two, others) in product(*values):
-        if abs(one - two) < size:
-            assert parts == others, (numbers, constants, size, rows)
+    for (one, parts, rest), (two, others, left) in product(*values):
+        if one < two + sizes[1] and two < one + sizes[0]:
+            assert parts == others, (numbers, constants, sizes, found)
+            assert one - two == rest - left
 
 
 def test_some_rows_are_found() -> None:
@@ -88,7 +93,7 @@ def test_some_rows_are_found() -> None:
     bit = Var("bit", "int32", "tid.x", 0, 1)
     many = {1: ix.index(bit), 2: ix.index(repeat), 6: ix.index(batch), 64: ix.index(high)}
     rest = {1: ix.index(bit), 64: ix.index(high)}
-    rows = _parts([_Access(_Bounds())] * 2, [many, rest], [0, 62], 1)  # type: ignore[arg-type]
+    rows = cut([_Access(_Bounds())] * 2, [many, rest], [0, 62], [1, 1]).rows  # type: ignore[arg-type]
     assert (ix.index(bit), ix.index(bit)) in rows
     assert (ix.scale(high, 64), ix.scale(high, 64)) in rows
 
@@ -128,6 +133,84 @@ def test_a_block_is_fixed_below_multiples_of_the_grid() -> None:
     fixed = Fixed([ix.add(block, ix.scale(trip, -264), ix.scale(other, 264))], lambda v: False)
     assert fixed.holds(block)
     assert not fixed.holds(trip)
+
+
+@dataclass(frozen=True)
+class _Twin:
+    """Two threads of one block that share nothing."""
+
+    one_block: bool = True
+
+    def shared(self, var: Var) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class _Threads:
+    tid: tuple[Var, ...]
+    block: tuple[int, ...]
+
+
+def rotated(rng: random.Random, thread: Var) -> tuple[Poly, int]:
+    """An address of lanes in rows that begin at places of their own, and the bytes of an access there."""
+    lanes, words = rng.choice([2, 4, 8]), rng.choice([2, 4])
+    row, lane = ix.floordiv(thread, lanes), ix.floormod(thread, lanes)
+    begin = ix.floormod(ix.scale(row, rng.randint(1, 5)), rng.choice([words, words, 2 * words]))
+    pitch = words * lanes + rng.choice([0, 1, words - 1, words, 3 * words])
+    return ix.add(ix.scale(row, pitch), ix.scale(lane, rng.choice([words, words, words - 1])), begin), words
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_what_is_determined_is_taken_off(seed: int) -> None:
+    """Whatever is said to keep threads apart does: compared with every pair of them."""
+    thread = Var("t", "int32", "tid.x", 0, 31)
+    number, words = rotated(random.Random(seed), thread)
+    said = _sifted([_Access(_Bounds())], [number], [words], _Twin(), _Threads((thread,), (32,)), [])  # type: ignore
+    starts = [evaluate(number, {thread: t}) for t in range(32)]
+    apart = all(abs(a - b) >= words for k, a in enumerate(starts) for b in starts[:k])
+    assert not said or apart
+
+
+def test_rows_with_places_of_their_own_are_told_apart() -> None:
+    """Not only safe: what a thread's row determines is taken off, so its lane is seen."""
+    thread = Var("t", "int32", "tid.x", 0, 255)
+    row, lane = ix.floordiv(thread, 16), ix.floormod(thread, 16)
+    begin = ix.floormod(ix.scale(row, 3), 4)
+    for places, kept in ((begin, True), (ix.floormod(ix.scale(lane, 3), 4), False)):
+        number = ix.add(ix.scale(row, 16381), ix.scale(lane, 4), places)
+        given = [_Access(_Bounds())], [number], [4], _Twin(), _Threads((thread,), (256,)), []
+        assert _sifted(*given) == kept  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_remainders_go_into_the_modulus(seed: int) -> None:
+    """``c * (x % m) == c * x`` modulo ``c * m``, inside products and each other too."""
+    rng = random.Random(seed)
+    x, y = (Var(n, "int32", "loop", -20, 20) for n in "xy")
+    value = ix.index(rng.choice([x, y]))
+    for _ in range(rng.randint(1, 4)):
+        value = ix.floormod(ix.add(ix.scale(value, rng.randint(1, 6)), rng.randint(0, 9)), rng.choice([2, 3, 4, 8, 16]))
+        value = ix.mul(value, rng.choice([ix.index(y), ix.floormod(y, 4), ix.constant(4), ix.constant(3)]))
+        value = ix.add(value, ix.scale(rng.choice([x, y]), rng.randint(-8, 8)))
+    rest, modulus = unfolded(value)
+    known = residue(value, {})
+    for at in product((-20, -7, -1, 0, 1, 2, 5, 13, 20), repeat=2):
+        env: dict[Expr, int] = dict(zip((x, y), at, strict=True))
+        exact = evaluate(value, env)
+        assert (exact - evaluate(rest, env)) % modulus == 0 if modulus else exact == evaluate(rest, env)
+        assert (exact - known.rest) % known.modulus == 0 if known.modulus else exact == known.rest
+
+
+def test_the_phase_of_a_row_aligns_it() -> None:
+    row, pitch = Var("row", "int32", "loop", 0, 99), Var("pitch", "int32", "dim", 1, None)
+    for step, modulus in ((ix.constant(65524), 16), (ix.scale(pitch, 4), 16)):
+        words = ix.constant(step.const // 4) if step.is_const else ix.index(pitch)
+        begin = ix.floormod(ix.mul(ix.floormod(row, 4), ix.sub(4, ix.floormod(words, 4))), 4)
+        found = residue(ix.add(ix.mul(ix.index(row), step), ix.scale(begin, 4)), {})
+        assert found.modulus % modulus == 0
+        assert found.rest % modulus == 0
+        wrong = residue(ix.add(ix.mul(ix.index(row), step), ix.scale(begin, 4), 4), {})
+        assert wrong.rest % modulus == 4
 
 
 def striding(n: int, m: int, block: int, grid: int, step: int = 64) -> object:
@@ -250,4 +333,4 @@ def ir_view(parameter: object) -> ir.View:
 def test_gcd_of_no_numbers_is_no_unit() -> None:
     """A cut above the last coefficient is never taken: its unit would be nothing."""
     assert gcd() == 0
-    assert _parts([_Access(_Bounds())] * 2, [{}, {}], [0, 0], 1) == []  # type: ignore[arg-type]
+    assert cut([_Access(_Bounds())] * 2, [{}, {}], [0, 0], [1, 1]).rows == []  # type: ignore[arg-type]
