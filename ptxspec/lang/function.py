@@ -125,6 +125,7 @@ class Reader(Statements):
         super().__init__()
         self.definition = definition
         self.around = around
+        self.narrow: Mapping[tuple[tuple[int, ...], int], int] = {}
 
     def read(self) -> ir.Kernel:
         """The typed kernel."""
@@ -134,6 +135,7 @@ class Reader(Statements):
         self.frames.append(frame)
         span = Span(source.file, source.node.lineno, source.node.col_offset + 1)
         self.tracer = Tracer(self.definition.__name__, source.file, span, self.place, self.excerpt)
+        self.tracer.narrow = self.narrow
         with tracing(self.tracer):
             self._parameters(source, frame)
             with suppress(Returned):
@@ -259,10 +261,22 @@ def _expressions(kernel: ir.Kernel) -> list[tuple[Expr, Span]]:
     return result
 
 
+def read_twice(first: Reader, again: Callable[[], Reader]) -> ir.Kernel:
+    """The kernel that ``first`` reads; read ``again`` where what it does later asks for another start."""
+    kernel = first.read()
+    if not first.tracer.wished:
+        return kernel
+    second = again()
+    second.narrow = first.tracer.wished
+    with suppress(PtxspecError):    # then the first is as good
+        kernel = second.read()
+    return kernel
+
+
 def _read(definition: FunctionType, around: Mapping[str, object]) -> ir.Kernel:
     reader = Reader(definition, around)
     try:
-        return reader.read()
+        return read_twice(reader, lambda: Reader(definition, around))
     except PtxspecError:
         raise
     except RecursionError:
@@ -282,4 +296,4 @@ def _safe_place(reader: Reader) -> Span:
     return reader.place() if reader.frames else Span(code.co_filename, code.co_firstlineno)
 
 
-__all__ = ["KernelFunction", "function", "kernel_of"]
+__all__ = ["KernelFunction", "function", "kernel_of", "read_twice"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
@@ -45,6 +45,9 @@ class Tracer:
         self.name_hint = ""
         self.argument_spans: tuple[Span, ...] = ()   # of the call being made, for messages about one operand
         self.argument_text = ""
+        # Most neighbours along an axis that one thread owns of tiles of a shape: as the reading before this one wished.
+        self.narrow: Mapping[tuple[tuple[int, ...], int], int] = {}
+        self.wished: dict[tuple[tuple[int, ...], int], int] = {}
         self._names: set[str] = set()
         self._pending: list[Pending] = []
         self.notes: list[str] = []   # what a reader of the report wants to know of choices made here

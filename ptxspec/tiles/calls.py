@@ -13,8 +13,9 @@ from ptxspec.tiles import claims, move, tape
 from ptxspec.tiles.access import atomic
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.copying import copy
+from ptxspec.tiles.ownership import dealt_out, written
 from ptxspec.tiles.plan import Plan
-from ptxspec.tiles.region import Region, make_offset, natural
+from ptxspec.tiles.region import Region, make_offset
 from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tile import RegisterTile
 
@@ -42,8 +43,8 @@ def tile_load(a: TensorView, shape: int | tuple[int, ...], offset: object = None
     region = Region(tracer, array, extents, offsets, bounds_check and not aligned)
     advise(region, bounds_check, aligned)
     axis = region.main_axis()
-    words = _claimed(region, axis, tracer) if aligned else region.natural(axis)
-    plan = Plan(extents, axis, words, tracer.threads)
+    plan = Plan(extents, axis, _claimed(region, axis, tracer), tracer.threads) if aligned else \
+        dealt_out(tracer, extents, axis, region.bytes)
     if isinstance(tracer, tape.Taping) and is_float(array.dtype):
         return tape.load(tracer, region, plan, extents)  # type: ignore[return-value]
     if storage == "register":
@@ -74,6 +75,7 @@ def tile_store(a: TensorView, t: RegisterTile | TensorView, offset: object = Non
         copy(tracer, inner, region, tracer.threads)
         return
     if not t.copy_to(region):
+        written(tracer, region, t.plan)
         move.store(tracer, region, t.plan, t.cells())
 
 
@@ -97,6 +99,7 @@ def tile_atomic_add(a: TensorView, t: RegisterTile | TensorView, offset: object 
         tape.store(t.tracer, region, t, clears=False)
         return tape.TapedTile(t.tracer, t.shape, t.dtype, t.plan)
     plan, cells = spread(t, tracer)
+    written(tracer, region, plan)
     return RegisterTile.old_values(tracer, region, plan, cells, vectors)
 
 
@@ -132,7 +135,7 @@ def without_gradient(t: RegisterTile | TensorView, tracer: Tracer) -> RegisterTi
         return t
     extents = tuple(e for e in t.shape if isinstance(e, int))
     axis = len(extents) - 1
-    plan = Plan(extents, axis, natural(extents[axis], element_bytes(t.dtype)), tracer.threads)
+    plan = dealt_out(tracer, extents, axis, element_bytes(t.dtype))
     return tape.TapedTile(tracer, extents, t.dtype, plan)  # type: ignore[return-value]
 
 
@@ -156,7 +159,7 @@ def spread(t: RegisterTile | TensorView, tracer: Tracer) -> tuple[Plan, TensorVi
         return t.plan, t.cells()
     insert(tracer, "before the shared tile is read, for threads that changed elements of it")
     inner = inside_of(t, tracer)
-    plan = Plan(inner.shape, inner.main_axis(), inner.natural(inner.main_axis()), tracer.threads)
+    plan = dealt_out(tracer, inner.shape, inner.main_axis(), inner.bytes)
     return plan, move.load(tracer, inner, plan, "tile")
 
 

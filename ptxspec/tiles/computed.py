@@ -14,8 +14,7 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr, is_integer
 from ptxspec.tiles.build import registers
 from ptxspec.tiles.calls import extents_of
-from ptxspec.tiles.plan import Plan
-from ptxspec.tiles.region import natural
+from ptxspec.tiles.ownership import dealt_out
 from ptxspec.tiles.tile import RegisterTile
 
 Formula = Callable[[Expr | int], Expr]
@@ -51,8 +50,8 @@ class ComputedTile:
 
     def registers(self) -> RegisterTile:
         """The tile in registers."""
-        tracer, extent = self._tracer, self.shape[0]
-        plan = Plan(self.shape, 0, natural(extent, element_bytes(self.dtype)), tracer.threads)
+        tracer = self._tracer
+        plan = dealt_out(tracer, self.shape, 0, element_bytes(self.dtype))
         cells = registers(tracer, (plan.repeats, plan.words), self.dtype, "tile")
         for repeat in range(plan.repeats):
             first = plan.at(repeat, tracer.linear_thread())[0]

@@ -16,6 +16,7 @@ from ptxspec.tiles import move, tape
 from ptxspec.tiles.access import atomic
 from ptxspec.tiles.calls import array_of, extents_of, spread
 from ptxspec.tiles.computed import ComputedTile
+from ptxspec.tiles.ownership import dealt_out
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region, make_offset
 from ptxspec.tiles.shared import SharedTile
@@ -95,7 +96,7 @@ def tile_load_indexed(a: TensorView, indices: Indices, shape: int | tuple[int, .
     if storage not in ("register", "shared"):
         refuse("K232", f"storage is \"register\" or \"shared\", not {said(storage)}", tracer.place())
     main = region.main_axis()
-    plan = Plan(extents, main, region.natural(main), tracer.threads)
+    plan = dealt_out(tracer, extents, main, region.bytes)
     if isinstance(tracer, tape.Taping) and is_float(array.dtype):
         return tape.load(tracer, region, plan, extents)  # type: ignore[return-value]
     cells = move.load(tracer, region, plan, "tile")

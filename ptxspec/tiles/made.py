@@ -12,8 +12,7 @@ from ptxspec.tiles import move, tape
 from ptxspec.tiles.build import registers
 from ptxspec.tiles.calls import extents_of
 from ptxspec.tiles.elementwise import assigned
-from ptxspec.tiles.plan import Plan
-from ptxspec.tiles.region import natural
+from ptxspec.tiles.ownership import dealt_out
 from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tile import RegisterTile
 
@@ -28,7 +27,7 @@ def tile_full(shape: int | tuple[int, ...], value: object, dtype: str | DType = 
     if not isinstance(value, (Expr, int, float)):
         refuse("K231", f"a tile is filled with a number, not {said(value)}", tracer.place())
     axis = len(extents) - 1
-    plan = Plan(extents, axis, natural(extents[axis], element_bytes(kind)), tracer.threads)
+    plan = dealt_out(tracer, extents, axis, element_bytes(kind))
     if isinstance(tracer, tape.Taping) and is_float(kind):
         return tape.TapedTile(tracer, extents, kind, plan)  # type: ignore[return-value]
     cells = registers(tracer, (plan.repeats, plan.words), kind, "tile")
@@ -43,7 +42,7 @@ def zeros_of_bits(extents: tuple[int, ...], kind: str, storage: str) -> Register
     """A tile of untyped words, all bits zero."""
     tracer = current("T.tile_zeros")
     axis = len(extents) - 1
-    plan = Plan(extents_of(extents, tracer), axis, natural(extents[axis], element_bytes(kind)), tracer.threads)
+    plan = dealt_out(tracer, extents_of(extents, tracer), axis, element_bytes(kind))
     cells = registers(tracer, (plan.repeats, plan.words), kind, "tile")
     move.clear(tracer, plan, cells)
     if storage != "shared":

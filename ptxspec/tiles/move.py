@@ -182,7 +182,7 @@ def exchange(tracer: Tracer, region: Region, plan: Plan, cells: TensorView, *, v
 def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Run, whole: Expr) -> None:
     if region.empty and region.checked:
         return
-    limited = dealt(plan.shape[plan.axis], plan.axis, plan.words)
+    limited = dealt(plan.shape[plan.axis], plan.axis, plan.words, region.natural(plan.axis))
     region, plan = _simplest(region, plan)
     width = min(plan.words, region.words(plan.axis), verb.limit(region.array))
     note(tracer, verb, region, plan.axis, width, limited, edges=not sure(whole))

@@ -91,8 +91,7 @@ class Region:
         return len(self.shape) - 1 if axis is None else axis
 
     def natural(self, axis: int) -> int:
-        """Elements that one thread owns side by side along ``axis``: up to 16 bytes, by the tile's shape alone, so that
-        tiles of one shape and type are laid out alike wherever they come from."""
+        """Neighbours along ``axis`` that go together where arrays allow it: up to 16 bytes, by the tile's shape."""
         return natural(self.shape[axis], self.bytes)
 
     def words(self, axis: int) -> int:

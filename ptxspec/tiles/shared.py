@@ -20,6 +20,7 @@ from ptxspec.scalar import typed
 from ptxspec.tiles import move
 from ptxspec.tiles.banks import watch
 from ptxspec.tiles.barriers import insert
+from ptxspec.tiles.ownership import dealt_out
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
 
@@ -132,7 +133,7 @@ class SharedTile(TensorView):
         insert(self._tracer, "before the shared tile is read, for threads that changed elements of it")
         inner = self.whole()
         axis = len(inner.shape) - 1 if self.ir.steps else inner.main_axis()     # views combine with plain tiles
-        plan = plan or Plan(inner.shape, axis, inner.natural(axis), self._tracer.threads)
+        plan = plan or dealt_out(self._tracer, inner.shape, axis, inner.bytes)
         return RegisterTile(self._tracer, inner.shape, self.dtype, plan, move.load(self._tracer, inner, plan, "tile"))
 
     def ptxspec_binary(self, name: str, other: object, reflected: bool) -> RegisterTile:

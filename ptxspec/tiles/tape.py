@@ -287,10 +287,11 @@ class TapedTile:
 def load(tracer: Taping, region: Region, plan: Plan, shape: tuple[int, ...]) -> TapedTile:
     """A load: the tile's gradient is added atomically to the array's.
 
-    A thread owns as many neighbours as one addition takes, so that neighbouring threads add to neighbouring places.
+    A thread owns as many neighbours as one addition takes, or one store of an addition without atomics, so that
+    neighbouring threads add to neighbouring places.
     """
-    if tracer.atomics:
-        plan = plan.narrowed(min(plan.words, region.words(plan.axis), RED.limit(region.array)))
+    limit = RED.limit(region.array) if tracer.atomics else plan.words
+    plan = plan.narrowed(min(plan.words, region.words(plan.axis), limit))
     tile = TapedTile(tracer, shape, region.array.dtype, plan)
     back = _over_gradient(tracer, region)
     if back is not None:

@@ -11,8 +11,9 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import Expr
 from ptxspec.tiles import move
 from ptxspec.tiles.build import loop
+from ptxspec.tiles.ownership import dealt_out
 from ptxspec.tiles.plan import Plan
-from ptxspec.tiles.region import Region, natural
+from ptxspec.tiles.region import Region
 from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tape import TapedTile
 
@@ -52,7 +53,7 @@ def repeated(tile: TapedTile, shape: tuple[int, ...]) -> TapedTile:
 
 def _new(tile: TapedTile, shape: tuple[int, ...]) -> TapedTile:
     axis = len(shape) - 1
-    plan = Plan(shape, axis, natural(shape[axis], element_bytes(tile.dtype)), tile.tracer.threads)
+    plan = dealt_out(tile.tracer, shape, axis, element_bytes(tile.dtype))
     return TapedTile(tile.tracer, shape, tile.dtype, plan)
 
 

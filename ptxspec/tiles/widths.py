@@ -46,8 +46,11 @@ def note(tracer: Tracer, verb: Verb, region: Region, axis: int, words: int, limi
         tracer.notes.append(line)
 
 
-def dealt(extent: int, axis: int, words: int) -> str:
-    """Why a thread owns no more than ``words`` neighbours of a tile."""
+def dealt(extent: int, axis: int, words: int, most: int) -> str:
+    """Why a thread owns no more than ``words`` neighbours of a tile, where its shape and type allow ``most``."""
+    if words < most:
+        single = "element by element" if words == 1 else f"in groups of {words} elements"
+        return f"tiles of this shape are dealt out {single}, as an array that one is written to takes them"
     if extent % (2 * words):
         return f"wider needs a tile extent along axis {axis} that is a multiple of {2 * words}, not {extent}"
     return "a thread owns 16 bytes side by side in a register tile"

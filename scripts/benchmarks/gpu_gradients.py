@@ -17,8 +17,8 @@ TITLE = "Gradients of cooperative tiles"
 METHOD = (
     "The adjoint of a tile copy (`B = A`: read B's gradient, add it atomically to A's, clear B's) and of an atomic "
     "accumulation (`B += A`: B's gradient stays), ours and Warp 1.19's backward launch of the same kernel (register "
-    "and shared, with and without its grid-stride loop; checked on both sides), 128, 256 and 512 threads a block "
-    "(64 and 1,024 too for partial tiles). \"Plain\": `adjoint(atomics=False)`, which adds without atomics because the "
+    "and shared, with and without its grid-stride loop; checked on both sides), 128 to 512 threads a block "
+    "(64 to 1,024 for partial tiles). \"Plain\": `adjoint(atomics=False)`, which adds without atomics because the "
     "proof shows that no two threads meet; compared with torch's `add_` and `zero_`, which do the same. GB/s count "
     "each gradient's bytes as often as they must move: read, added to (read and written), cleared. Every contestant "
     "first runs once on random gradients of small whole numbers, and all bytes are compared. \"Persistent\": tiles "
@@ -41,7 +41,7 @@ class Work:
     @property
     def blocks(self) -> tuple[int, ...]:
         """Threads a block that are tried, on both sides."""
-        return (64, 128, 256, 512, 1024) if self.m % 64 else (128, 256, 512)
+        return (64, 128, 256, 384, 512, 768, 1024) if self.m % 64 else (128, 256, 384, 512)
 
     @property
     def moved(self) -> int:

@@ -18,7 +18,7 @@ TITLE = "Cooperative tile copies"
 METHOD = (
     "`tile_load` then `tile_store` over a whole array, ours and Warp 1.19's (register and shared storage, checked "
     "and unchecked, with and without its grid-stride loop), the same tile shape; 128 to 1,024 threads a block on both "
-    "sides; on both sides also with two neighbouring tiles a block (three for partial tiles), loaded before they are "
+    "sides; on both sides also with two neighbouring tiles a block (and four partial ones), loaded before they are "
     "stored, and ours one after the other; in one dimension also with arrays declared `align=8`, which makes ours move "
     "8 bytes an access. Otherwise as in the dense copy. The driver's copy and torch's go along memory and know of no "
     "tiles. The three best of each storage on both sides run a final of 31 rounds, from which the rows are: first the "
@@ -46,12 +46,12 @@ class Work:
     @property
     def blocks(self) -> tuple[int, ...]:
         """Threads a block that are tried, on both sides."""
-        return (128, 256, 384, 512, 768, 1024) if self.partial else (128, 256, 512, 1024)
+        return 128, 256, 384, 512, 768, 1024
 
     @property
     def counts(self) -> tuple[int, ...]:
         """Neighbouring tiles that a block loads before it stores them, on both sides."""
-        return (1, 2, 3) if self.partial else (1, 2)
+        return (1, 2, 4) if self.partial else (1, 2)
 
     @property
     def warp_dtype(self) -> str:

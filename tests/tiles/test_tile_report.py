@@ -103,7 +103,8 @@ def test_a_copy_names_the_end_that_narrows_it() -> None:
         T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
         T.tile_store(B, T.tile_load(A, shape=(16, 16)))
 
-    assert "16 bytes an access" in of(kernel, "A")
+    assert "8 bytes an access" in of(kernel, "A")
+    assert "dealt out in groups of 2 elements, as an array that one is written to takes them" in of(kernel, "A")
     assert "8 bytes an access" in of(fused, "A")
     assert "the other end is no wider: wider needs a pitch along axis 0 that is a multiple of 16" in of(fused, "A")
 

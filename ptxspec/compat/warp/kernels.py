@@ -21,7 +21,7 @@ from ptxspec.diagnostics import Diagnostic, LaunchError, PtxspecError, Span
 from ptxspec.lang import ir
 from ptxspec.lang.cuda import LaunchConfig
 from ptxspec.lang.declare import Tensor
-from ptxspec.lang.function import KernelFunction
+from ptxspec.lang.function import KernelFunction, read_twice
 from ptxspec.lang.reader.calls import Returned
 from ptxspec.lang.reader.frame import Frame, outer_names
 from ptxspec.lang.reader.source import Source, source_of
@@ -58,6 +58,7 @@ class WarpReader(ElementReader):
         span = Span(source.file, source.node.lineno, source.node.col_offset + 1)
         name = self.definition.__name__ + self.suffix
         self.tracer = self.tracer_type(name, source.file, span, self.place, self.excerpt)
+        self.tracer.narrow = self.narrow
         token = launching.set(self.state)
         try:
             with tracing(self.tracer):
@@ -124,7 +125,7 @@ class Specialised(KernelFunction):
 
     def read(self) -> ir.Kernel:
         """The typed kernel; KernelError with the user's line when it cannot be read."""
-        return self._reader().read()
+        return read_twice(self._reader(), self._reader)
 
 
 class Kernel:

@@ -22,6 +22,7 @@ from ptxspec.tiles.banks import watch
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.build import registers
 from ptxspec.tiles.elementwise import At, read, visit
+from ptxspec.tiles.ownership import dealt_out
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import natural
 from ptxspec.tiles.shared import SharedTile
@@ -199,7 +200,7 @@ def filled(shape: tuple[int, ...], kind: Element, value: Composite | Fields) -> 
     full = (*shape, *kind.trailing)
     if isinstance(tracer, Taping) and is_float(kind.scalar):
         axis = len(full) - 1
-        plan = Plan(full, axis, natural(full[axis], element_bytes(kind.scalar)), tracer.threads)
+        plan = dealt_out(tracer, full, axis, element_bytes(kind.scalar))
         return marked(TapedTile(tracer, full, kind.scalar, plan), kind)  # type: ignore[return-value]
     made = SharedTile.alloc(tracer, full, kind.scalar)
     visit(tracer, Plan(shape, len(shape) - 1, 1, tracer.threads), lambda _, at: _put(tracer, made, at, kind, value))

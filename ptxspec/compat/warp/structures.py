@@ -15,7 +15,7 @@ from ptxspec.tiles import RegisterTile, move
 from ptxspec.tiles.access import ATOMIC
 from ptxspec.tiles.barriers import insert
 from ptxspec.tiles.inplace import for_all, into
-from ptxspec.tiles.plan import Plan
+from ptxspec.tiles.ownership import dealt_out
 from ptxspec.tiles.region import Region
 from ptxspec.tiles.shared import SharedTile
 from ptxspec.tiles.tape import TapedTile
@@ -91,7 +91,7 @@ def _read(view: TensorView) -> RegisterTile:
     tracer = current("a tile")
     shape = tuple(n for n in view.shape if isinstance(n, int))
     region: Region = SharedTile(tracer, view).whole()
-    plan = Plan(shape, len(shape) - 1, region.natural(len(shape) - 1), tracer.threads)
+    plan = dealt_out(tracer, shape, len(shape) - 1, region.bytes)
     return RegisterTile(tracer, shape, view.dtype, plan, move.load(tracer, region, plan, "field"))
 
 
