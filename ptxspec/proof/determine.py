@@ -69,8 +69,8 @@ class Fixed:
             self._digits.setdefault(base, set()).add((low, high))
 
     def _operand(self, node: Expr) -> list[Poly]:
-        """``x`` where ``x ^ y`` and ``y`` are fixed, or ``x // y``, ``x % y`` and ``y``; ``x % (m // gcd(c, m))`` where
-        ``(c*x + y) % m`` and ``y`` are."""
+        """``x`` where ``x ^ y`` and ``y`` are fixed, or ``x // y``, ``x % y`` and ``y``; ``x % m`` where ``y`` and
+        ``(x + y) % m`` are; ``x % (m // gcd(c, m))`` where ``(c*x + y) % m`` and ``y`` are."""
         if not isinstance(node, Op) or node.dtype != INDEX or node.name not in ("xor", "floormod", "floordiv"):
             return []
         left, right = node.args
@@ -80,11 +80,12 @@ class Fixed:
         if node.name == "floormod":
             if not isinstance(left, Poly) or not isinstance(right, Poly) or not right.is_const or right.const <= 0:
                 return []
-            rest = [(c, m) for m, c in left.terms if not all(self.holds(part) for part in m)]
-            if len(rest) != 1 or len(rest[0][1]) != 1:
-                return []
-            (coefficient, (atom,)) = rest[0]
-            return [ix.floormod(ix.atom(atom), right.const // gcd(coefficient, right.const))]
+            rest = tuple((m, c) for m, c in left.terms if not all(self.holds(part) for part in m))
+            if len(rest) != 1:
+                return [ix.floormod(Poly(0, rest), right.const)] if rest else []
+            ((monomial, coefficient),) = rest
+            return [ix.floormod(ix.atom(monomial[0]), right.const // gcd(coefficient, right.const))] \
+                if len(monomial) == 1 else []
         sides = [x for x, y in ((left, right), (right, left)) if self.holds(y) and not self.holds(x)]
         return [ix.index(x) for x in sides]
 

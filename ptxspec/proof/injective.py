@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import gcd
 
 from ptxspec.proof import rowwise, swizzle
@@ -38,35 +39,68 @@ def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
             return False
         addresses = remainders
     found: list[Poly] = []
-    if _sifted(accesses, addresses, [a.size for a in accesses], twin, threads, found):
+    names = _one_name(addresses, twin)
+    if _sifted(accesses, addresses, [a.size for a in accesses], twin, threads, found, names):
         return True
     by_axis = rowwise.axes(accesses)
     if by_axis is None:
         return False
     for values, widths in by_axis:
         progressed = [_progressed(v, a, twin) for v, a in zip(values, accesses, strict=True)]
-        if _sifted(accesses, progressed, widths, twin, threads, found):
+        if _sifted(accesses, progressed, widths, twin, threads, found, names):
             return True
     return False
 
 
 def _sifted(accesses: Sequence[Access], numbers: Sequence[Poly], sizes: Sequence[int], twin: Twin, threads: Threads,
-            found: list[Poly]) -> bool:
+            found: list[Poly], names: Sequence[Values]) -> bool:
     """True when the digits of ``numbers``, with those ``found`` before, determine the thread; adds to ``found``.
 
     Two accesses that meet agree on all that is found, so what it determines is taken off the numbers: what is left of
-    them is as near to each other as they were.
+    them is as near to each other as they were. ``names`` are those that what is found is written in.
     """
     while True:
-        found += _common(_digit_rows(accesses, numbers, sizes, twin) or [])
+        rows = _digit_rows(accesses, numbers, sizes, twin) or []
+        found += _common([tuple(ix.index(substitute(d, n)) for d, n in zip(row, names, strict=True)) for row in rows])
         if determined(found, twin, threads):
             return True
         fixed = Fixed(found, twin.shared)
-        held = {t for t in set(numbers[0].terms).intersection(*(n.terms for n in numbers[1:]))
-                if all(fixed.holds(part) for part in t[0])}
+        named = [[(ix.index(substitute(_term(t), n)), t) for t in number.terms]
+                 for number, n in zip(numbers, names, strict=True)]
+        held = {term for term in {t for t, _ in named[0]}.intersection(*({t for t, _ in ts} for ts in named[1:]))
+                if fixed.holds(term)}
         if not held:
             return False
-        numbers = [Poly(n.const, tuple(t for t in n.terms if t not in held)) for n in numbers]
+        numbers = [Poly(n.const, tuple(t for name, t in ts if name not in held))
+                   for n, ts in zip(numbers, named, strict=True)]
+
+
+def _term(term: tuple[Monomial, int]) -> Poly:
+    return Poly(0, (term,))
+
+
+def _one_name(numbers: Sequence[Poly], twin: Twin) -> list[Values]:
+    """For each number, names for the loop variables that are not in all of them: those of the same range, in order,
+    get one name. Each thread has values of its own for them, so what they are called says nothing."""
+    inside = [[v for v in variables(n) if v.role == "loop" and not twin.shared(v)] for n in numbers]
+    everywhere = set(inside[0]).intersection(*inside[1:])
+    found: list[Values] = []
+    for own in inside:
+        names: dict[Expr, Expr | int] = {}
+        used: set[Var] = set()
+        for var in own:
+            if var not in everywhere and var.lo is not None and var.hi is not None:
+                alike = sum((v.dtype, v.lo, v.hi) == (var.dtype, var.lo, var.hi) for v in used)
+                names[var] = _any(var.dtype, var.lo, var.hi, alike)
+                used.add(var)
+        found.append(names)
+    return found
+
+
+@cache
+def _any(dtype: str, low: int, high: int, number: int) -> Var:
+    """The loop variable of a range that stands for others of it."""
+    return Var(f"any{number}", dtype, "loop", low, high)
 
 
 def never_meet(one: Access, two: Access, twin: Twin, mine: Values, other: Values) -> bool:

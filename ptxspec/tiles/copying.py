@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ptxspec.lang.trace import Tracer
 from ptxspec.scalar.expr import Const
-from ptxspec.tiles import phase
+from ptxspec.tiles import phase, places
 from ptxspec.tiles.access import LD, ST, Verb, unit
 from ptxspec.tiles.build import both, either, into, registers
 from ptxspec.tiles.move import Body, clear, each, edge, interior, load, store, sure, transfer
@@ -30,7 +30,7 @@ def copy(tracer: Tracer, source: Region, target: Region, threads: int) -> None:
         why = obstacle(far, shared_axis, wish(far, shared_axis))
         edges = region.checked and not sure(region.whole())
         if wide > 1:
-            phase.note(tracer, verb, region, shared_axis, wide, edges=edges)
+            places.note(tracer, verb, region, shared_axis, wide, edges=edges)
         else:
             note(tracer, verb, region, shared_axis, words, f"the other end is no wider: {why}", edges=edges)
     if source.empty or target.empty:

@@ -11,7 +11,9 @@ from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, Const, Expr
 from ptxspec.tiles.access import LD, ST, Verb, opcode
 from ptxspec.tiles.build import both, either, into, issue, loop, registers, when
-from ptxspec.tiles.plan import Plan
+from ptxspec.tiles.places import note as note_rows
+from ptxspec.tiles.places import places
+from ptxspec.tiles.plan import Plan, Turn
 from ptxspec.tiles.region import Region
 from ptxspec.tiles.widths import dealt, note
 
@@ -182,6 +184,9 @@ def exchange(tracer: Tracer, region: Region, plan: Plan, cells: TensorView, *, v
 def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Run, whole: Expr) -> None:
     if region.empty and region.checked:
         return
+    if plan.turn is not None:
+        _turned_ways(tracer, verb, region, plan, plan.turn, cells, whole)
+        return
     limited = dealt(plan.shape[plan.axis], plan.axis, plan.words, region.natural(plan.axis))
     region, plan = _simplest(region, plan)
     width = min(plan.words, region.words(plan.axis), verb.limit(region.array))
@@ -197,6 +202,57 @@ def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Ru
             interior(tracer, verb, region, plan, cells)
         with into(tracer, outside, whole):
             edge(tracer, verb, region, plan, cells)
+
+
+def _turned_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, turn: Turn, cells: Run, whole: Expr) -> None:
+    """As :func:`_both_ways`, for groups that begin at a place of each row's own."""
+    wide = verb.limit(region.array) >= plan.words and places(region, plan.axis, plan.words) == turn.places
+    note(tracer, verb, region, plan.axis, 1, "", edges=False) if not wide else \
+        note_rows(tracer, verb, region, plan.axis, plan.words, edges=not sure(whole))
+    if sure(whole) or isinstance(whole, Const):
+        turned(tracer, verb, region, plan, turn, cells, wide=wide, guarded=not sure(whole))
+        return
+    with either(tracer, whole) as (inside, outside):
+        with into(tracer, inside, whole):
+            turned(tracer, verb, region, plan, turn, cells, wide=wide, guarded=False)
+        with into(tracer, outside, whole):
+            turned(tracer, verb, region, plan, turn, cells, wide=False, guarded=True)
+
+
+def turned(tracer: Tracer, verb: Verb, region: Region, plan: Plan, turn: Turn, cells: Run, *, wide: bool,
+           guarded: bool) -> None:
+    """All groups of a tile with turned rows: whole vectors where the region's rows begin there, too, but for the group
+    that wraps around the row's end."""
+    axis, words, extent = plan.axis, plan.words, plan.shape[plan.axis]
+    count = extent // words
+    lanes = Plan(tuple(count if k == axis else e for k, e in enumerate(plan.shape)), axis, 1, plan.threads)
+
+    def group(repeat: Expr, at: tuple[Expr, ...]) -> None:
+        lane = at[axis]
+        start = typed.binary("add", typed.binary("mul", lane, words), turn.begin(at))
+
+        def singly() -> None:
+            with loop(tracer, words, "word", unroll=True) as word:
+                place = typed.binary("floormod", typed.binary("add", start, word), extent)
+                single = put(at, axis, place)
+                inside = both(*(region.inside(k, i, 1) for k, i in enumerate(region.element(single)))) \
+                    if guarded else None
+                transfer(tracer, verb, region, part(cells, repeat, word, 1), single, axis, 1, inside)
+
+        if not wide:
+            singly()
+            return
+        with when(tracer, typed.compare("lt", lane, count - 1)):
+            transfer(tracer, verb, region, part(cells, repeat, 0, words), put(at, axis, start), axis, words)
+        with when(tracer, typed.compare("eq", lane, count - 1)):
+            singly()
+
+    each(tracer, lanes, group)
+
+
+def put(at: tuple[Expr, ...], axis: int, value: Expr) -> tuple[Expr, ...]:
+    """The coordinates with ``value`` along ``axis``."""
+    return tuple(value if k == axis else c for k, c in enumerate(at))
 
 
 def _simplest(region: Region, plan: Plan) -> tuple[Region, Plan]:

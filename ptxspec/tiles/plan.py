@@ -7,23 +7,35 @@ moves a whole vector.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
 from ptxspec.layout import S, TileLayout, laneid, tx, warpid
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import Const, Expr
+from ptxspec.scalar.expr import Const, Expr, Poly
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Groups that begin at a place of each row's own: ``begin(coordinates)``, which is what ``places`` says of all
+    rows. A row's last group wraps around its end."""
+
+    places: Poly | None
+    begin: Callable[[Sequence[Expr]], Expr] = field(compare=False)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A tile of ``shape`` in groups of ``words`` elements along ``axis``, over ``threads`` threads."""
+    """A tile of ``shape`` in groups of ``words`` elements along ``axis``, over ``threads`` threads; rows may be turned,
+    where nobody but the owner looks at elements (:mod:`ptxspec.tiles.tape`)."""
 
     shape: tuple[int, ...]
     axis: int
     words: int
     threads: int
+    turn: Turn | None = None
 
     @property
     def groups(self) -> int:

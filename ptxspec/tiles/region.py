@@ -212,6 +212,12 @@ class Region:
                 result = typed.logical("land", result, self.inside(axis, self.offset[axis], extent))
         return result
 
+    @property
+    def never_whole(self) -> bool:
+        """True when no tile is known to lie inside as a whole."""
+        inside = self.whole()
+        return isinstance(inside, Const) and not inside.value
+
     def split_free(self, axis: int, words: int) -> bool:
         """True when a group of ``words`` along ``axis`` is surely inside or outside as a whole."""
         return self.known.multiple(ix.index(self.offset[axis]), words) and \

@@ -16,7 +16,7 @@ from ptxspec.lang import ir
 from ptxspec.layout import S, TileLayout
 from ptxspec.proof.congruence import residue, unfolded
 from ptxspec.proof.determine import Fixed
-from ptxspec.proof.injective import _sifted
+from ptxspec.proof.injective import _one_name, _sifted
 from ptxspec.proof.parts import cut
 from ptxspec.proof.rowwise import box_of
 from ptxspec.scalar import index as ix
@@ -165,10 +165,42 @@ def test_what_is_determined_is_taken_off(seed: int) -> None:
     """Whatever is said to keep threads apart does: compared with every pair of them."""
     thread = Var("t", "int32", "tid.x", 0, 31)
     number, words = rotated(random.Random(seed), thread)
-    said = _sifted([_Access(_Bounds())], [number], [words], _Twin(), _Threads((thread,), (32,)), [])  # type: ignore
+    said = _sifted([_Access(_Bounds())], [number], [words], _Twin(), _Threads((thread,), (32,)), [], [{}])  # type: ignore
     starts = [evaluate(number, {thread: t}) for t in range(32)]
     apart = all(abs(a - b) >= words for k, a in enumerate(starts) for b in starts[:k])
     assert not said or apart
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_loops_of_two_accesses_by_one_name(seed: int) -> None:
+    """Two accesses, each in a loop of its own: whatever is said to keep threads apart does, for all trips of both."""
+    rng = random.Random(seed)
+    thread = Var("t", "int32", "tid.x", 0, 7)
+    trips = rng.choice([2, 3])
+    loops = [Var(f"loop{k}", "int32", "loop", 0, trips - 1 - (rng.random() < 0.1)) for k in range(2)]
+    lanes, inner, outer = rng.choice([2, 4]), rng.choice([1, 2, 3]), rng.choice([1, 2, 3, 4])
+    row, lane = ix.floordiv(thread, lanes), ix.floormod(thread, lanes)
+    begin, around = ix.scale(row, rng.randint(0, 3)), rng.choice([6, 8, 12, 16])
+    numbers = [ix.add(ix.scale(row, rng.choice([around, around, 16])),
+                      ix.floormod(ix.add(ix.scale(v, inner), ix.scale(lane, outer), begin), around)) for v in loops]
+    if rng.random() < 0.3:
+        numbers[1] = ix.add(numbers[1], rng.randint(0, 2))
+    names = _one_name(numbers, _Twin())  # type: ignore[arg-type]
+    said = _sifted([_Access(_Bounds())] * 2, numbers, [1, 1], _Twin(), _Threads((thread,), (8,)), [], names)  # type: ignore
+    places = [(t, evaluate(n, {thread: t, v: k})) for n, v in zip(numbers, loops, strict=True)
+              for t in range(8) for k in range(v.hi + 1)]  # type: ignore[operator]
+    apart = all(a != b or t == u for t, a in places for u, b in places)
+    assert not said or apart
+
+
+def test_a_remainder_of_several_digits_fixes_them() -> None:
+    word, thread = Var("word", "int32", "loop", 0, 3), Var("t", "int32", "tid.x", 0, 15)
+    known = Var("known", "int32", "param", None, None)
+    value = ix.floormod(ix.add(word, ix.scale(thread, 4), known), 64)
+    assert Fixed([value], lambda v: v is known).holds(thread)
+    assert not Fixed([value], lambda v: False).holds(thread)
+    short = ix.floormod(ix.add(word, ix.scale(thread, 4), known), 32)       # wraps around within the threads
+    assert not Fixed([short], lambda v: v is known).holds(thread)
 
 
 def test_rows_with_places_of_their_own_are_told_apart() -> None:
@@ -178,7 +210,7 @@ def test_rows_with_places_of_their_own_are_told_apart() -> None:
     begin = ix.floormod(ix.scale(row, 3), 4)
     for places, kept in ((begin, True), (ix.floormod(ix.scale(lane, 3), 4), False)):
         number = ix.add(ix.scale(row, 16381), ix.scale(lane, 4), places)
-        given = [_Access(_Bounds())], [number], [4], _Twin(), _Threads((thread,), (256,)), []
+        given = [_Access(_Bounds())], [number], [4], _Twin(), _Threads((thread,), (256,)), [], [{}]
         assert _sifted(*given) == kept  # type: ignore[arg-type]
 
 

@@ -151,13 +151,13 @@ def test_the_phase_is_not_believed(monkeypatch) -> None:
 
 def test_rows_that_share_an_end_are_refuted(monkeypatch) -> None:
     """Ends taken one place too far meet the next tile's."""
-    put = phase._put
+    put = phase.put
 
     def too_far(at, axis, value):
         ends = getattr(value, "name", "") == "floormod"
         return put(at, axis, typed.binary("add", value, 1) if ends else value)
 
-    monkeypatch.setattr(phase, "_put", too_far)
+    monkeypatch.setattr(phase, "put", too_far)
     report = ptxspec.prove(grid_copy((9, 256 + 5), (4, 64)), sm="sm_90")
     assert report.verdict == "refuted"
     assert "race-free" in {o.code for o in report.obligations if o.verdict == "refuted"}

@@ -144,8 +144,8 @@ def tiles(a, b, dtype, shape, storage, checked, grid_stride=True, block=BLOCK, c
     return _launched(kernel, [wp.from_torch(x, dtype=DTYPES[dtype]) for x in (a, b)], shape, block, count)
 
 
-def backward(arrays, gradients, dtype, shape, storage, grid_stride, block, out):
+def backward(arrays, gradients, dtype, shape, storage, grid_stride, block, out, count=1):
     """The adjoint of a tile copy (``out`` "tile_store") or accumulation ("tile_atomic_add"), as a tape launches it."""
-    kernel = _tile_kernel(dtype, tuple(shape), storage, True, grid_stride, out, True)
+    kernel = _tile_kernel(dtype, tuple(shape), storage, True, grid_stride, out, True, count)
     views, adjoints = ([wp.from_torch(x, dtype=DTYPES[dtype]) for x in group] for group in (arrays, gradients))
-    return _launched(kernel, views, shape, block, adj_inputs=adjoints, adjoint=True)
+    return _launched(kernel, views, shape, block, count, adj_inputs=adjoints, adjoint=True)

@@ -1,0 +1,121 @@
+"""Where in a vector the rows of an array begin, worked out by the kernel: pitches may be known at launch only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from ptxspec.lang.shapes import to_typed
+from ptxspec.lang.trace import Tracer
+from ptxspec.scalar import index as ix
+from ptxspec.scalar import typed
+from ptxspec.scalar.expr import INDEX, Expr, Poly, Var, show
+from ptxspec.tiles.access import Verb, opcode, widest
+from ptxspec.tiles.plan import Plan, Turn
+from ptxspec.tiles.region import Region
+
+#: Accesses of this many bytes are left as they are. Measured on an H200 for 64 x 64 float32 tiles: rows of 16,382
+#: elements at 4,053 GB/s by 8 bytes, 4,048 by phases; rows of 16,381 at 3,764 by single elements, 3,952 by phases.
+WIDE_ENOUGH = 8
+#: Rows of fewer bytes are left as they are: their ends cost more than vectors save. float16 rows of 128 bytes go at
+#: 3,375 GB/s by single elements and 3,138 by phases, of 192 at 3,409 and 3,414, of 256 at 3,486 and 3,750, of 512 at
+#: 3,487 and 3,891; uint8 rows of 256 bytes at 2,781 and 3,647.
+LONG_ENOUGH = 192
+
+
+def pays(region: Region, axis: int) -> bool:
+    """True where rows along ``axis`` begin at places of their own, and are long enough to be worth the trouble."""
+    return region.array.scope() == "global" and region.unit_axis() == axis and not region.claimed \
+        and region.words(axis) * region.bytes < WIDE_ENOUGH and region.shape[axis] * region.bytes >= LONG_ENOUGH \
+        and strides(region) is not None
+
+
+def strides(region: Region) -> tuple[Poly, tuple[Poly, ...]] | None:
+    """Place of the array's first element and its strides, in elements; None where it has none, or parts of elements."""
+    at: list[Poly] = [ix.index(Var(f"c{k}", INDEX, "word", 0, None)) for k in range(len(region.shape))]
+    zero = [ix.ZERO] * len(at)
+    base = region.located(zero)
+    steps = []
+    for k in range(len(at)):
+        one = list(zero)
+        one[k] = ix.ONE
+        steps.append(ix.sub(region.located(one), base))
+    whole = ix.add(base, *(ix.mul(c, s) for c, s in zip(at, steps, strict=True)))
+    if region.located(at) != whole or any(
+            number % region.bytes for p in (base, *steps) for number in (p.const, *(c for _, c in p.terms))):
+        return None
+    first, *rest = (_over(p, region.bytes) for p in (base, *steps))
+    return first, tuple(rest)
+
+
+def _over(number: Poly, size: int) -> Poly:
+    return Poly(number.const // size, tuple((m, c // size) for m, c in number.terms))
+
+
+def phase(region: Region, axis: int, words: int, at: Sequence[Expr]) -> Expr:
+    """How many elements the row of tile element ``at`` lies before the next multiple of ``words`` elements."""
+    found = strides(region)
+    assert found is not None
+    base, steps = found
+    row = [typed.literal(0, "int32") if k == axis else c for k, c in enumerate(at)]
+    total = _left(base, words)
+    for index, step in zip(region.element(row), steps, strict=True):
+        short = typed.cast(typed.binary("floormod", index, words), "int32")
+        total = typed.binary("add", total, typed.binary("mul", short, _left(step, words)))
+    return typed.binary("floormod", total, words)
+
+
+def _left(number: Poly, words: int) -> Expr:
+    """``-number % words``, typed; remainders keep everything small."""
+    if number.is_const:
+        return typed.literal(-number.const % words, "int32")
+    rest = typed.cast(typed.binary("floormod", to_typed(number), words), "int32")
+    return typed.binary("sub", words, rest)
+
+
+def turned(region: Region, plan: Plan) -> Plan | None:
+    """The plan with groups that begin where each row's vectors do; None where that does not pay, or is not possible."""
+    axis, extent = plan.axis, plan.shape[plan.axis]
+    words = min(widest(region.array) // region.bytes, plan.words)
+    if not pays(region, axis) or words <= region.words(axis) or extent % words or extent < 2 * words \
+            or region.array.data_alignment % (words * region.bytes) or region.never_whole:
+        return None
+    turn = Turn(places(region, axis, words), lambda at: phase(region, axis, words, at))
+    return Plan(plan.shape, axis, words, plan.threads, turn)
+
+
+def places(region: Region, axis: int, words: int) -> Poly | None:
+    """Where in a vector of ``words`` elements each row begins, in the coordinates of the tile; None where unknown."""
+    if region.array.data_alignment % (words * region.bytes) or region.unit_axis() != axis or strides(region) is None:
+        return None
+    at: list[Expr | int] = [0 if k == axis else _coordinate(k, e) for k, e in enumerate(region.shape)]
+    first = _over(region.byte(at), region.bytes)
+    return Poly(first.const % words, tuple((m, c % words) for m, c in first.terms if c % words))
+
+
+@cache
+def _coordinate(axis: int, extent: int) -> Var:
+    """Any coordinate along ``axis``: one variable, so that what is said of it can be compared."""
+    return Var(f"c{axis}", INDEX, "word", 0, extent - 1)
+
+
+def note(tracer: Tracer, verb: Verb, region: Region, axis: int, words: int, *, edges: bool) -> None:
+    """Add a note on one end of an operation that goes by rows' own vectors."""
+    size, name = words * region.bytes, region.array.ir.buffer.name
+    wide, _ = opcode(verb, region.array, region.bytes, words)
+    narrow, _ = opcode(verb, region.array, region.bytes, 1)
+    found = strides(region)
+    assert found is not None
+    pitches = ", ".join(f"pitch {_said(ix.scale(p, region.bytes))} bytes along axis {k}"
+                        for k, p in enumerate(found[1]) if k != axis and region.shape[k] > 1)
+    text = (f"{tracer.place()}: `{name}` goes by {wide}, {size} bytes an access, from each row's own first multiple of "
+            f"{size} bytes on ({pitches or 'one row'}), and by {narrow} for the {words} elements of a row before and "
+            "behind that")
+    if edges:
+        text += "; a tile across the array's edge goes element by element"
+    if text not in tracer.notes:
+        tracer.notes.append(text)
+
+
+def _said(number: Poly) -> str:
+    return str(number.const) if number.is_const else f"`{show(number)}`"
