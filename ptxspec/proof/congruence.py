@@ -67,14 +67,11 @@ def _residue(expr: Expr, known: Residues) -> Residue:
     if isinstance(expr, Const):
         return make(0, int(expr.value)) if not isinstance(expr.value, float) else NOTHING
     if isinstance(expr, Poly):
-        total = make(0, expr.const)
-        for monomial, coefficient in expr.terms:
-            product = make(0, coefficient)
-            for part in monomial:
-                product = times(product, residue(part, known))
-            total = plus(total, product)
-        rest, modulus = unfolded(expr)
-        return total if rest is expr else meet(total, plus(_residue(rest, known), make(modulus, 0)))
+        total = _plain(expr, known)
+        for least in _moduli(expr):
+            rest, modulus = unfolded(expr, least)
+            total = meet(total, plus(_plain(rest, known), make(modulus, 0)))
+        return total
     if isinstance(expr, Var):
         if expr.lo is not None and expr.lo == expr.hi:
             return make(0, expr.lo)
@@ -84,20 +81,40 @@ def _residue(expr: Expr, known: Residues) -> Residue:
     return _operation(expr, [residue(a, known) for a in expr.args])
 
 
-def unfolded(value: Poly) -> tuple[Poly, int]:
-    """``value`` up to multiples of the second, with remainders by constants taken away: ``c * (x % m) == c * x`` modulo
-    ``c * m``. The same value, and 0, where it has none."""
+def _plain(value: Poly, known: Residues) -> Residue:
+    """The residue of a sum from those of its terms."""
+    total = make(0, value.const)
+    for monomial, coefficient in value.terms:
+        product = make(0, coefficient)
+        for part in monomial:
+            product = times(product, residue(part, known))
+        total = plus(total, product)
+    return total
+
+
+def _moduli(value: Poly) -> list[int]:
+    """The products of a coefficient and the modulus of a remainder beside it."""
+    found = {abs(coefficient) * pair[1] for monomial, coefficient in value.terms for part in monomial
+             if (pair := remainder(part)) is not None}
+    return sorted(found)
+
+
+def unfolded(value: Poly, least: int = 1) -> tuple[Poly, int]:
+    """``value`` up to multiples of the second, a multiple of ``least``, with remainders by constants taken away:
+    ``c * (x % m) == c * x`` modulo ``c * m``. The same value, and 0, where it has none."""
     modulus, terms = 0, [ix.constant(value.const)]
     for monomial, coefficient in value.terms:
         term = ix.constant(coefficient)
         for part in monomial:
             inner, by = remainder(part) or (part, 0)
+            if coefficient * by % least:
+                inner, by = part, 0
             modulus = gcd(modulus, coefficient * by)
             term = ix.mul(term, inner)
         terms.append(term)
     if not modulus:
         return value, 0
-    rest, further = unfolded(ix.add(*terms))
+    rest, further = unfolded(ix.add(*terms), least)
     return rest, gcd(modulus, further)
 
 

@@ -1,9 +1,9 @@
 """Which values are fixed by others: the closure of what two threads are known to agree on.
 
 Rules, each proved with Z3 in the tests: a number written with digits fixes its digits; quotient and remainder fix the
-number; a remainder fixes a number whose range is no wider than the divisor; ``x ^ y`` and ``y`` fix ``x``; a multiple's
-remainder fixes the number's remainder by what the multiplier leaves of the divisor; what is computed from fixed values
-is fixed.
+number; digits fix those among them; a remainder fixes a number whose range is no wider than the divisor; ``x ^ y`` and
+``y`` fix ``x``; a multiple's remainder fixes the number's remainder by what the multiplier leaves of the divisor; what
+is computed from fixed values is fixed.
 """
 
 from __future__ import annotations
@@ -51,8 +51,16 @@ class Fixed:
             return (expr.lo is not None and expr.lo == expr.hi) or self.shared(expr)
         found = self._held.get(expr)
         if found is None:
-            found = self._held[expr] = all(self.holds(part) for part in expr.children())
+            found = self._held[expr] = all(self.holds(part) for part in expr.children()) or self._among(expr)
         return found
+
+    def _among(self, expr: Expr) -> bool:
+        """True for digits of a number among others of it that are known."""
+        if not isinstance(expr, Op) or expr.dtype != INDEX or expr.name not in ("floordiv", "floormod"):
+            return False
+        base, low, high = digits_of(ix.atom(expr))
+        return any(low % start == 0 and (end is None or (high is not None and end % high == 0))
+                   for start, end in self._digits.get(base, ()))
 
     def _learn(self, value: Poly) -> None:
         rest = [(abs(c), m) for m, c in value.terms if not all(self.holds(part) for part in m)]

@@ -10,15 +10,15 @@ the rest is looked at again. The rules are proved with Z3 in the tests. They say
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import gcd
 
 from ptxspec.proof import rowwise, swizzle
 from ptxspec.proof.congruence import residue
 from ptxspec.proof.determine import Fixed, runs
 from ptxspec.proof.parts import cut
+from ptxspec.proof.sift import Values, left_of, named, one_name
 from ptxspec.proof.tree import Access, Threads
 from ptxspec.proof.twin import Twin
 from ptxspec.scalar import index as ix
@@ -26,7 +26,6 @@ from ptxspec.scalar.evaluate import substitute
 from ptxspec.scalar.expr import INDEX, Expr, Monomial, Op, Poly, Var, variables, walk
 
 Shared = frozenset[tuple[Monomial, int]]
-Values = Mapping[Expr, Expr | int]
 
 
 def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
@@ -39,7 +38,7 @@ def separates(accesses: Sequence[Access], twin: Twin, threads: Threads) -> bool:
             return False
         addresses = remainders
     found: list[Poly] = []
-    names = _one_name(addresses, twin)
+    names = one_name(addresses, twin.shared)
     if _sifted(accesses, addresses, [a.size for a in accesses], twin, threads, found, names):
         return True
     by_axis = rowwise.axes(accesses)
@@ -61,46 +60,13 @@ def _sifted(accesses: Sequence[Access], numbers: Sequence[Poly], sizes: Sequence
     """
     while True:
         rows = _digit_rows(accesses, numbers, sizes, twin) or []
-        found += _common([tuple(ix.index(substitute(d, n)) for d, n in zip(row, names, strict=True)) for row in rows])
+        found += _common([tuple(named(d, n) for d, n in zip(row, names, strict=True)) for row in rows])
         if determined(found, twin, threads):
             return True
-        fixed = Fixed(found, twin.shared)
-        named = [[(ix.index(substitute(_term(t), n)), t) for t in number.terms]
-                 for number, n in zip(numbers, names, strict=True)]
-        held = {term for term in {t for t, _ in named[0]}.intersection(*({t for t, _ in ts} for ts in named[1:]))
-                if fixed.holds(term)}
-        if not held:
+        left = left_of(accesses, numbers, sizes, Fixed(found, twin.shared), names)
+        if left is None:
             return False
-        numbers = [Poly(n.const, tuple(t for name, t in ts if name not in held))
-                   for n, ts in zip(numbers, named, strict=True)]
-
-
-def _term(term: tuple[Monomial, int]) -> Poly:
-    return Poly(0, (term,))
-
-
-def _one_name(numbers: Sequence[Poly], twin: Twin) -> list[Values]:
-    """For each number, names for the loop variables that are not in all of them: those of the same range, in order,
-    get one name. Each thread has values of its own for them, so what they are called says nothing."""
-    inside = [[v for v in variables(n) if v.role == "loop" and not twin.shared(v)] for n in numbers]
-    everywhere = set(inside[0]).intersection(*inside[1:])
-    found: list[Values] = []
-    for own in inside:
-        names: dict[Expr, Expr | int] = {}
-        used: set[Var] = set()
-        for var in own:
-            if var not in everywhere and var.lo is not None and var.hi is not None:
-                alike = sum((v.dtype, v.lo, v.hi) == (var.dtype, var.lo, var.hi) for v in used)
-                names[var] = _any(var.dtype, var.lo, var.hi, alike)
-                used.add(var)
-        found.append(names)
-    return found
-
-
-@cache
-def _any(dtype: str, low: int, high: int, number: int) -> Var:
-    """The loop variable of a range that stands for others of it."""
-    return Var(f"any{number}", dtype, "loop", low, high)
+        numbers = left
 
 
 def never_meet(one: Access, two: Access, twin: Twin, mine: Values, other: Values) -> bool:
@@ -130,28 +96,40 @@ def nearer(one: Access, two: Access, twin: Twin) -> list[Near]:
     """What must be for the two accesses to meet: by their addresses, or by the indices of each axis where a launch
     chooses extents, or guards and not formulas keep the axes apart."""
     by_axis = rowwise.axes((one, two)) or []
-    if not all(e.is_const for e in one.buffer.shape) and by_axis:
-        return [_near((one, two), numbers, sizes, twin) for numbers, sizes in by_axis]
-    found = _near((one, two), swizzle.starts((one, two)), (one.size, two.size), twin)
-    if found.rows or not by_axis:
-        return [found]
-    return [_near((one, two), numbers, sizes, twin) for numbers, sizes in by_axis]
+    starts = swizzle.starts((one, two))
+    names = one_name(starts, twin.shared)
+    if all(e.is_const for e in one.buffer.shape) or not by_axis:
+        found = _near((one, two), starts, (one.size, two.size), twin, [], names)
+        if found.rows or not by_axis:
+            return [found]
+    agreed: list[Poly] = []
+    return [_near((one, two), numbers, sizes, twin, agreed, names) for numbers, sizes in by_axis]
 
 
-def _near(accesses: Sequence[Access], starts: Sequence[Poly], sizes: Sequence[int], twin: Twin) -> Near:
-    numbers = [fields(n) for n in starts]
-    split = [s for s in (digits_of(n, twin) for n in numbers) if s is not None]
-    as_it_is = Near([], (starts[0], starts[1]), (sizes[0], sizes[1]))
-    if len(split) != 2 or split[0][0] != split[1][0]:
-        return as_it_is
-    parts = cut(accesses, [digits for _, digits in split], [n.const for n in numbers], sizes)
-    if not parts.rows:
-        return as_it_is
-    rows: list[tuple[Poly, Poly]] = []
-    for a, b in parts.rows:
+def _near(accesses: Sequence[Access], starts: Sequence[Poly], sizes: Sequence[int], twin: Twin, agreed: list[Poly],
+          names: Sequence[Values]) -> Near:
+    """By one measure; adds to what the two have ``agreed`` on."""
+    numbers, rows = starts, list[tuple[Poly, ...]]()
+    while True:
+        left = left_of(accesses, numbers, sizes, Fixed(agreed, twin.shared), names)
+        if left is not None:
+            numbers = left
+            continue
+        written = [fields(n) for n in numbers]
+        split = [s for s in (digits_of(n, twin) for n in written) if s is not None]
+        if len(split) != 2 or split[0][0] != split[1][0]:
+            break
+        parts = cut(accesses, [digits for _, digits in split], [n.const for n in written], sizes)
+        if not parts.rows:
+            break
+        agreed += _common([tuple(named(d, n) for d, n in zip(row, names, strict=True)) for row in parts.rows])
+        rows += parts.rows
+        numbers = parts.rests
+    pairs: list[tuple[Poly, Poly]] = []
+    for a, b in rows:
         unit = gcd(a.const, b.const, *(c for side in (a, b) for _, c in side.terms))
-        rows.append((_over(a, unit), _over(b, unit)))
-    return Near(rows, (parts.rests[0], parts.rests[1]), as_it_is.sizes)
+        pairs.append((_over(a, unit), _over(b, unit)))
+    return Near(pairs, (numbers[0], numbers[1]), (sizes[0], sizes[1]))
 
 
 def _over(number: Poly, unit: int) -> Poly:

@@ -10,8 +10,9 @@ from ptxspec.proof import formula
 from ptxspec.proof.coherence import at_odds, stale
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.goals import Draft, Item
-from ptxspec.proof.injective import Near, Values, doubtful_parts, nearer, never_meet, separates
+from ptxspec.proof.injective import Near, doubtful_parts, nearer, never_meet, separates
 from ptxspec.proof.intervals import Intervals, Occurrence, Pair, gather
+from ptxspec.proof.sift import Values
 from ptxspec.proof.tree import Access, Loop, Node, Sync, has_barrier
 from ptxspec.proof.twin import Source, Twin, sources
 from ptxspec.proof.walk import Walker

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ptxspec.lang import ir
+from ptxspec.lang.affine import affine
 from ptxspec.lang.locate import element_bytes, stages
 from ptxspec.layout import TileLayout
 from ptxspec.proof.tree import Access
@@ -22,11 +24,13 @@ from ptxspec.scalar.expr import Poly
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A row-major array of ``shape`` elements of ``dtype``: the buffer, or its storage as a view lays it out anew."""
+    """A row-major array of ``shape`` elements of ``dtype``, rows padded or not: the buffer, or its storage as a view
+    lays it out anew."""
 
     shape: tuple[Poly, ...]
     dtype: str
     steps: int  # steps of the view that lead to it
+    padded: bool = False
 
     @property
     def size(self) -> int:
@@ -37,16 +41,30 @@ class Box:
 def box_of(view: ir.View) -> Box | None:
     """The row-major array that the last steps of ``view`` choose elements of; None where there is none."""
     buffer = view.buffer
-    dense = buffer.layout == TileLayout.row_major(buffer.shape)
-    found = Box(buffer.shape, buffer.dtype, 0) if dense else None
+    plain = buffer.layout == TileLayout.row_major(buffer.shape)
+    padded = not plain and _padded(buffer)
+    found = Box(buffer.shape, buffer.dtype, 0, padded) if plain or padded else None
     for number, (step, (_, dtype)) in enumerate(zip(view.steps, stages(view), strict=True), 1):
         if isinstance(step, ir.Relayout):
-            dense = step.layout == TileLayout.row_major(step.shape)
-            found = Box(step.shape, dtype, number) if dense else None
+            found = Box(step.shape, dtype, number) if step.layout == TileLayout.row_major(step.shape) else None
         elif isinstance(step, ir.Reshape):
-            dense = dense and found is not None and found.steps == number - 1   # nothing was chosen before
-            found = Box(step.shape, dtype, number) if dense else None
+            whole = found is not None and found.steps == number - 1   # nothing was chosen before
+            found = Box(step.shape, dtype, number, found.padded) if found is not None and whole else None
     return found
+
+
+@lru_cache(maxsize=1024)
+def _padded(buffer: ir.Buffer) -> bool:
+    """Rows of fixed extents with room between them: each stride takes all that its inner axes span."""
+    plain = affine(ir.View(buffer, (), buffer.shape, buffer.dtype, buffer.span))
+    if plain is None:
+        return False
+    span = element_bytes(buffer.dtype)
+    for extent, stride in zip(reversed(buffer.shape), reversed(plain.strides), strict=True):
+        if stride < span:
+            return False
+        span += stride * (extent.const - 1)
+    return True
 
 
 def places(access: Access) -> tuple[tuple[Poly, ...], int, Box] | None:
@@ -100,7 +118,7 @@ def axes(accesses: Sequence[Access]) -> list[tuple[list[Poly], list[int]]] | Non
     """For each axis the index of every access, and the elements that each covers there; None where not known."""
     found = [places(access) for access in accesses]
     known = [p for p in found if p is not None]
-    if len(known) != len(found) or len({(box.shape, box.dtype) for _, _, box in known}) != 1:
+    if len(known) != len(found) or len({(box.shape, box.dtype, box.padded) for _, _, box in known}) != 1:
         return None         # or their indices count in different arrays
     rank = len(known[0][0])
     return [([at[k] for at, _, _ in known], [width if k == rank - 1 else 1 for _, width, _ in known])

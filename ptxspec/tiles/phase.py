@@ -15,7 +15,7 @@ from ptxspec.scalar.expr import INDEX, Expr, Var
 from ptxspec.tiles.access import LD, ST, Verb, unit, widest
 from ptxspec.tiles.build import registers, when
 from ptxspec.tiles.move import Body, each, put, transfer
-from ptxspec.tiles.places import pays, phase
+from ptxspec.tiles.places import even, pays, phase
 from ptxspec.tiles.plan import Plan
 from ptxspec.tiles.region import Region
 
@@ -31,7 +31,7 @@ def vector(source: Region, target: Region, plan: Plan) -> int:
         return 1
     words = min(widest(source.array), widest(target.array)) // size
     while words > plan.words:
-        if extent % words == 0 and words * words <= extent and _alike(source, target, words * size):
+        if even(extent, words, plan.threads) and words * words <= extent and _alike(source, target, words * size):
             return words
         words //= 2
     return 1

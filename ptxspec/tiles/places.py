@@ -73,11 +73,18 @@ def _left(number: Poly, words: int) -> Expr:
     return typed.binary("sub", words, rest)
 
 
+def even(extent: int, words: int, threads: int) -> bool:
+    """True when ``threads`` and the vectors of a row of ``extent`` elements go into each other. Otherwise a thread has
+    another place in the row on each trip, which proofs would have to follow."""
+    lanes = extent // words
+    return extent % words == 0 and lanes > 1 and (threads % lanes == 0 or lanes % threads == 0)
+
+
 def turned(region: Region, plan: Plan) -> Plan | None:
     """The plan with groups that begin where each row's vectors do; None where that does not pay, or is not possible."""
     axis, extent = plan.axis, plan.shape[plan.axis]
     words = min(widest(region.array) // region.bytes, plan.words)
-    if not pays(region, axis) or words <= region.words(axis) or extent % words or extent < 2 * words \
+    if not pays(region, axis) or words <= region.words(axis) or not even(extent, words, plan.threads) \
             or region.array.data_alignment % (words * region.bytes) or region.never_whole:
         return None
     turn = Turn(places(region, axis, words), lambda at: phase(region, axis, words, at))

@@ -16,9 +16,10 @@ from ptxspec.lang import ir
 from ptxspec.layout import S, TileLayout
 from ptxspec.proof.congruence import residue, unfolded
 from ptxspec.proof.determine import Fixed
-from ptxspec.proof.injective import _one_name, _sifted
+from ptxspec.proof.injective import _sifted
 from ptxspec.proof.parts import cut
 from ptxspec.proof.rowwise import box_of
+from ptxspec.proof.sift import one_name
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import evaluate
 from ptxspec.scalar.expr import Expr, Poly, Var
@@ -185,7 +186,7 @@ def test_loops_of_two_accesses_by_one_name(seed: int) -> None:
                       ix.floormod(ix.add(ix.scale(v, inner), ix.scale(lane, outer), begin), around)) for v in loops]
     if rng.random() < 0.3:
         numbers[1] = ix.add(numbers[1], rng.randint(0, 2))
-    names = _one_name(numbers, _Twin())  # type: ignore[arg-type]
+    names = one_name(numbers, _Twin().shared)
     said = _sifted([_Access(_Bounds())] * 2, numbers, [1, 1], _Twin(), _Threads((thread,), (8,)), [], names)  # type: ignore
     places = [(t, evaluate(n, {thread: t, v: k})) for n, v in zip(numbers, loops, strict=True)
               for t in range(8) for k in range(v.hi + 1)]  # type: ignore[operator]

@@ -66,11 +66,12 @@ def numbers(shape, dtype, seed=0):
 @pytest.mark.parametrize(("shape", "tile", "dtype", "threads", "opcode"), [
     ((9, 133), (4, 64), "float32", 64, "v4.b32"),
     ((9, 133), (4, 64), "float32", 48, "v4.b32"),        # threads that own more than others
-    ((5, 199), (4, 48), "int32", 32, "v4.b32"),
+    ((5, 199), (4, 48), "int32", 36, "v4.b32"),
+    ((5, 199), (4, 48), "int32", 4, "v4.b32"),           # three turns of the block a row
     ((9, 263), (4, 128), "float16", 64, "v4.b32"),
     ((9, 262), (4, 128), "float16", 64, "v4.b32"),
     ((5, 519), (4, 256), "uint8", 64, "v4.b32"),
-    ((5, 518), (4, 192), "uint8", 64, "v2.b32"),        # sixteen single elements a row would be too many for 12 lanes
+    ((5, 518), (4, 192), "uint8", 48, "v2.b32"),        # sixteen single elements a row would be too many for 12 lanes
 ])
 def test_whole_vectors_whatever_the_pitch(shape, tile, dtype, threads, opcode) -> None:
     kernel = grid_copy(shape, tile, dtype, threads)
@@ -92,6 +93,7 @@ def test_whole_vectors_whatever_the_pitch(shape, tile, dtype, threads, opcode) -
     ({"pitches": (133, 134)}, "source and target rows begin at different places"),
     ({"shape": (9, 134), "pitches": None}, "8 bytes an access are wide enough"),
     ({"storage": "shared", "pitches": (133, 134)}, "as in registers"),
+    ({"threads": 24}, "a row's 16 lanes and 24 threads do not go into each other"),
 ])
 def test_where_rows_stay_as_they_are(given, why) -> None:
     given = {"shape": (9, 133), "tile": (4, 64), **given}
@@ -117,7 +119,8 @@ def test_pitches_that_leave_the_same_rest(pitches) -> None:
 def test_any_offset(data) -> None:
     """Runtime offsets, negative and past the end too: every phase occurs, and nothing outside is touched."""
     dtype, width, threads = data.draw(st.sampled_from([
-        ("float32", 48, 32), ("float32", 64, 64), ("float16", 96, 40), ("uint8", 192, 64), ("int32", 64, 7)]))
+        ("float32", 48, 24), ("float32", 64, 64), ("float16", 96, 36), ("uint8", 192, 24), ("int32", 64, 8),
+        ("float32", 64, 40)]))
     rank = data.draw(st.integers(1, 3))
     shape = (*(data.draw(st.integers(1, 4)) for _ in range(rank - 1)), data.draw(st.integers(width - 5, width + 40)))
     tile = (*(data.draw(st.integers(1, 3)) for _ in range(rank - 1)), width)
