@@ -29,8 +29,8 @@ def run(name: str, source: str) -> dict[str, object]:
 def test_the_cookbook_has_its_recipes() -> None:
     assert list(RECIPES) == [
         "Copy", "Transposed copy through swizzled shared memory", "Gather with bounds", "Predicated tail",
-        "Grid-stride loop", "Copy of any shape, whatever the pitch", "Tiles dealt out to a fixed grid, and their gradient",
-        "Cache policies", "Cluster",
+        "Grid-stride loop", "Copy of any shape, whatever the pitch",
+        "Tiles dealt out to a fixed grid, and their gradient", "Cache policies", "Cluster",
     ]
     assert all(len(blocks) == 1 for blocks in RECIPES.values())
 
