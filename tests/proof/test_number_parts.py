@@ -9,6 +9,7 @@ from math import gcd
 
 import pytest
 import z3
+from bounded_numbers import Access, Bounds, proved
 
 import ptxspec
 from ptxspec import T
@@ -25,15 +26,6 @@ from ptxspec.scalar.evaluate import evaluate
 from ptxspec.scalar.expr import Expr, Poly, Var
 
 
-def proved(claim: z3.BoolRef, *facts: z3.BoolRef) -> bool:
-    """True when Z3 proves the claim from the facts."""
-    solver = z3.SimpleSolver()
-    solver.set("rlimit", 20_000_000)
-    solver.add(*facts)
-    solver.add(z3.Not(claim))
-    return bool(solver.check() == z3.unsat)
-
-
 @pytest.mark.parametrize(("unit", "one", "two"), [
     (1, 1, 1), (2, 1, 1), (16, 4, 4), (64, 16, 16), (64, 16, 4), (65524, 4, 8), (7, 3, 3)])
 def test_multiples_above_small_parts_are_equal(unit: int, one: int, two: int) -> None:
@@ -46,18 +38,6 @@ def test_multiples_above_small_parts_are_equal(unit: int, one: int, two: int) ->
     if one > 1:     # the bound is sharp
         wider = [low >= least, other >= least, low + one <= least + unit + 1, other + two <= least + unit + 1]
         assert not proved(h == k, *wider, *meet)
-
-
-class _Bounds:
-    """A context that knows nothing but the bounds of variables."""
-
-    def interval(self, value: Poly) -> tuple[int | None, int | None]:
-        return ix.bounds(value)
-
-
-@dataclass(frozen=True)
-class _Access:
-    context: _Bounds
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -73,7 +53,7 @@ def test_rows_are_equal_wherever_the_numbers_meet(seed: int) -> None:
         numbers.append({c: ix.index(v) for c, v in zip(coefficients, chosen, strict=True) if rng.random() < 0.8})
         constants.append(rng.choice([0, 0, unit * rng.randint(-6, 12), rng.randint(-5, 30)]))
     sizes = [rng.choice([1, 1, 2, 4]) for _ in range(2)]
-    found = cut([_Access(_Bounds())] * 2, numbers, constants, sizes)  # type: ignore[arg-type]
+    found = cut([Access(Bounds())] * 2, numbers, constants, sizes)  # type: ignore[arg-type]
     values: list[list[tuple[int, tuple[int, ...], int]]] = []
     for k in range(2):
         points = []
@@ -94,7 +74,7 @@ def test_some_rows_are_found() -> None:
     bit = Var("bit", "int32", "tid.x", 0, 1)
     many = {1: ix.index(bit), 2: ix.index(repeat), 6: ix.index(batch), 64: ix.index(high)}
     rest = {1: ix.index(bit), 64: ix.index(high)}
-    rows = cut([_Access(_Bounds())] * 2, [many, rest], [0, 62], [1, 1]).rows  # type: ignore[arg-type]
+    rows = cut([Access(Bounds())] * 2, [many, rest], [0, 62], [1, 1]).rows  # type: ignore[arg-type]
     assert (ix.index(bit), ix.index(bit)) in rows
     assert (ix.scale(high, 64), ix.scale(high, 64)) in rows
 
@@ -166,7 +146,7 @@ def test_what_is_determined_is_taken_off(seed: int) -> None:
     """Whatever is said to keep threads apart does: compared with every pair of them."""
     thread = Var("t", "int32", "tid.x", 0, 31)
     number, words = rotated(random.Random(seed), thread)
-    said = _sifted([_Access(_Bounds())], [number], [words], _Twin(), _Threads((thread,), (32,)), [], [{}])  # type: ignore
+    said = _sifted([Access(Bounds())], [number], [words], _Twin(), _Threads((thread,), (32,)), [], [{}])  # type: ignore
     starts = [evaluate(number, {thread: t}) for t in range(32)]
     apart = all(abs(a - b) >= words for k, a in enumerate(starts) for b in starts[:k])
     assert not said or apart
@@ -187,7 +167,7 @@ def test_loops_of_two_accesses_by_one_name(seed: int) -> None:
     if rng.random() < 0.3:
         numbers[1] = ix.add(numbers[1], rng.randint(0, 2))
     names = one_name(numbers, _Twin().shared)
-    said = _sifted([_Access(_Bounds())] * 2, numbers, [1, 1], _Twin(), _Threads((thread,), (8,)), [], names)  # type: ignore
+    said = _sifted([Access(Bounds())] * 2, numbers, [1, 1], _Twin(), _Threads((thread,), (8,)), [], names)  # type: ignore
     places = [(t, evaluate(n, {thread: t, v: k})) for n, v in zip(numbers, loops, strict=True)
               for t in range(8) for k in range(v.hi + 1)]  # type: ignore[operator]
     apart = all(a != b or t == u for t, a in places for u, b in places)
@@ -211,7 +191,7 @@ def test_rows_with_places_of_their_own_are_told_apart() -> None:
     begin = ix.floormod(ix.scale(row, 3), 4)
     for places, kept in ((begin, True), (ix.floormod(ix.scale(lane, 3), 4), False)):
         number = ix.add(ix.scale(row, 16381), ix.scale(lane, 4), places)
-        given = [_Access(_Bounds())], [number], [4], _Twin(), _Threads((thread,), (256,)), [], [{}]
+        given = [Access(Bounds())], [number], [4], _Twin(), _Threads((thread,), (256,)), [], [{}]
         assert _sifted(*given) == kept  # type: ignore[arg-type]
 
 
@@ -366,4 +346,4 @@ def ir_view(parameter: object) -> ir.View:
 def test_gcd_of_no_numbers_is_no_unit() -> None:
     """A cut above the last coefficient is never taken: its unit would be nothing."""
     assert gcd() == 0
-    assert cut([_Access(_Bounds())] * 2, [{}, {}], [0, 0], [1, 1]).rows == []  # type: ignore[arg-type]
+    assert cut([Access(Bounds())] * 2, [{}, {}], [0, 0], [1, 1]).rows == []  # type: ignore[arg-type]

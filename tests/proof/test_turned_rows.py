@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from itertools import product
 
 import pytest
 import z3
+from bounded_numbers import Access, Bounds, proved
 
 import ptxspec
 from ptxspec import T
@@ -19,14 +19,6 @@ from ptxspec.proof.sift import left_of
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.evaluate import evaluate
 from ptxspec.scalar.expr import Expr, Poly, Var
-
-
-def proved(claim: z3.BoolRef, *facts: z3.BoolRef) -> bool:
-    """True when Z3 proves the claim from the facts."""
-    solver = z3.SimpleSolver()
-    solver.set("rlimit", 20_000_000)
-    solver.add(*facts, z3.Not(claim))
-    return bool(solver.check() == z3.unsat)
 
 
 @pytest.mark.parametrize(("around", "width"), [(64, 4), (64, 1), (48, 4), (7, 2)])
@@ -45,16 +37,6 @@ def test_two_turned_places_meet_where_they_would_unturned(around: int) -> None:
     p, u, v = z3.Ints("p u v")
     facts = [u >= 0, u < around, v >= 0, v < around]
     assert proved(((p + u) % around == (p + v) % around) == (u == v), *facts)
-
-
-class _Bounds:
-    def interval(self, value: Poly) -> tuple[int | None, int | None]:
-        return ix.bounds(value)
-
-
-@dataclass(frozen=True)
-class _Access:
-    context: _Bounds
 
 
 @pytest.mark.parametrize("seed", range(300))
@@ -76,7 +58,7 @@ def test_what_is_left_is_as_near(seed: int) -> None:
         if rng.random() < 0.2:
             numbers[-1] = ix.add(numbers[-1], rng.choice([ix.scale(row, 9), ix.index(row), ix.constant(1)]))
     fixed = Fixed([ix.index(row)], lambda v: False)
-    left = left_of([_Access(_Bounds())] * 2, numbers, sizes, fixed, [{}, {}])  # type: ignore[arg-type]
+    left = left_of([Access(Bounds())] * 2, numbers, sizes, fixed, [{}, {}])  # type: ignore[arg-type]
     if left is None:
         return
     lanes = range(lane.hi + 1)  # type: ignore[operator]
@@ -95,10 +77,10 @@ def test_something_is_left_off() -> None:
     begin = ix.floormod(ix.scale(row, 3), 4)
     vectors, ends = ix.add(begin, ix.scale(lane, 4)), ix.floormod(ix.add(begin, end, 60), 64)
     fixed = Fixed([ix.index(row)], lambda v: False)
-    found = left_of([_Access(_Bounds())] * 2, [vectors, ends], [4, 1], fixed, [{}, {}])  # type: ignore[arg-type]
+    found = left_of([Access(Bounds())] * 2, [vectors, ends], [4, 1], fixed, [{}, {}])  # type: ignore[arg-type]
     assert found == [ix.scale(lane, 4), ix.add(end, 60)]
     nothing = Fixed([], lambda v: False)
-    assert left_of([_Access(_Bounds())] * 2, [vectors, ends], [4, 1], nothing, [{}, {}]) is None  # type: ignore[arg-type]
+    assert left_of([Access(Bounds())] * 2, [vectors, ends], [4, 1], nothing, [{}, {}]) is None  # type: ignore[arg-type]
 
 
 def test_digits_among_known_ones() -> None:
