@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
+from ptxspec.layout.value import exact_div
 from ptxspec.proof import rowwise, swizzle
 from ptxspec.proof.congruence import residue
 from ptxspec.proof.determine import Fixed, runs
@@ -127,14 +128,11 @@ def _near(accesses: Sequence[Access], starts: Sequence[Poly], sizes: Sequence[in
         numbers = parts.rests
     pairs: list[tuple[Poly, Poly]] = []
     for a, b in rows:
-        unit = gcd(a.const, b.const, *(c for side in (a, b) for _, c in side.terms))
-        pairs.append((_over(a, unit), _over(b, unit)))
+        unit = ix.constant(gcd(a.const, b.const, *(c for side in (a, b) for _, c in side.terms)) or 1)
+        one, two = exact_div(a, unit), exact_div(b, unit)
+        assert one is not None and two is not None
+        pairs.append((one, two))
     return Near(pairs, (numbers[0], numbers[1]), (sizes[0], sizes[1]))
-
-
-def _over(number: Poly, unit: int) -> Poly:
-    """``number // unit``, where all of it is a multiple."""
-    return Poly(number.const // unit, tuple((m, c // unit) for m, c in number.terms)) if unit > 1 else number
 
 
 def fields(number: Poly) -> Poly:

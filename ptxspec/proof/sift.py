@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
+from ptxspec.layout.value import exact_div
 from ptxspec.proof.congruence import remainder
 from ptxspec.proof.determine import Fixed
 from ptxspec.proof.tree import Access
@@ -90,11 +91,10 @@ def _turned_back(number: Poly, access: Access, size: int, unit: int, around: int
             return None
         place = turned[0]
     else:
-        if number.const % unit or any(c % unit for _, c in number.terms):
+        whole = exact_div(number, ix.constant(unit))
+        if whole is None or not _below(access, whole, unit, size, around):
             return None
-        place = Poly(number.const // unit, tuple((m, c // unit) for m, c in number.terms))
-        if not _below(access, place, unit, size, around):
-            return None
+        place = whole
     turn = Poly(0, tuple(t for t in place.terms if _held(t, fixed, names)))
     own = ix.sub(place, turn)
     return (named(turn, names), ix.scale(own, unit)) if _below(access, own, unit, size, around) else None

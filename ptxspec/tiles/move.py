@@ -207,8 +207,10 @@ def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Ru
 def _turned_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, turn: Turn, cells: Run, whole: Expr) -> None:
     """As :func:`_both_ways`, for groups that begin at a place of each row's own."""
     wide = verb.limit(region.array) >= plan.words and places(region, plan.axis, plan.words) == turn.places
-    note(tracer, verb, region, plan.axis, 1, "", edges=False) if not wide else \
+    if wide:
         note_rows(tracer, verb, region, plan.axis, plan.words, edges=not sure(whole))
+    else:
+        note(tracer, verb, region, plan.axis, 1)
     if sure(whole) or isinstance(whole, Const):
         turned(tracer, verb, region, plan, turn, cells, wide=wide, guarded=not sure(whole))
         return
@@ -225,7 +227,6 @@ def turned(tracer: Tracer, verb: Verb, region: Region, plan: Plan, turn: Turn, c
     that wraps around the row's end."""
     axis, words, extent = plan.axis, plan.words, plan.shape[plan.axis]
     count = extent // words
-    lanes = Plan(tuple(count if k == axis else e for k, e in enumerate(plan.shape)), axis, 1, plan.threads)
 
     def group(repeat: Expr, at: tuple[Expr, ...]) -> None:
         lane = at[axis]
@@ -247,7 +248,7 @@ def turned(tracer: Tracer, verb: Verb, region: Region, plan: Plan, turn: Turn, c
         with when(tracer, typed.compare("eq", lane, count - 1)):
             singly()
 
-    each(tracer, lanes, group)
+    each(tracer, plan.vectors(words), group)
 
 
 def put(at: tuple[Expr, ...], axis: int, value: Expr) -> tuple[Expr, ...]:

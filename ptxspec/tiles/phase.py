@@ -50,7 +50,7 @@ def stream(tracer: Tracer, source: Region, target: Region, plan: Plan, words: in
     place, and at most one single element beside it."""
     axis, extent, size = plan.axis, plan.shape[plan.axis], source.bytes
     count = extent // words
-    lanes = Plan(tuple(count if k == axis else e for k, e in enumerate(plan.shape)), axis, 1, plan.threads)
+    lanes = plan.vectors(words)
     bits = unit(size, words)
     vectors = registers(tracer, (lanes.repeats, 8 * size * words // bits),
                         source.array.dtype if bits == 8 * size else f"bits{bits}", "vector")

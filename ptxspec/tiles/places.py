@@ -7,6 +7,7 @@ from functools import cache
 
 from ptxspec.lang.shapes import to_typed
 from ptxspec.lang.trace import Tracer
+from ptxspec.layout.value import exact_div
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import INDEX, Expr, Poly, Var, show
@@ -27,36 +28,13 @@ def pays(region: Region, axis: int) -> bool:
     """True where rows along ``axis`` begin at places of their own, and are long enough to be worth the trouble."""
     return region.array.scope() == "global" and region.unit_axis() == axis and not region.claimed \
         and region.words(axis) * region.bytes < WIDE_ENOUGH and region.shape[axis] * region.bytes >= LONG_ENOUGH \
-        and strides(region) is not None
-
-
-def strides(region: Region) -> tuple[Poly, tuple[Poly, ...]] | None:
-    """Place of the array's first element and its strides, in elements; None where it has none, or parts of elements."""
-    at: list[Poly] = [ix.index(Var(f"c{k}", INDEX, "word", 0, None)) for k in range(len(region.shape))]
-    zero = [ix.ZERO] * len(at)
-    base = region.located(zero)
-    steps = []
-    for k in range(len(at)):
-        one = list(zero)
-        one[k] = ix.ONE
-        steps.append(ix.sub(region.located(one), base))
-    whole = ix.add(base, *(ix.mul(c, s) for c, s in zip(at, steps, strict=True)))
-    if region.located(at) != whole or any(
-            number % region.bytes for p in (base, *steps) for number in (p.const, *(c for _, c in p.terms))):
-        return None
-    first, *rest = (_over(p, region.bytes) for p in (base, *steps))
-    return first, tuple(rest)
-
-
-def _over(number: Poly, size: int) -> Poly:
-    return Poly(number.const // size, tuple((m, c // size) for m, c in number.terms))
+        and region.strides is not None
 
 
 def phase(region: Region, axis: int, words: int, at: Sequence[Expr]) -> Expr:
     """How many elements the row of tile element ``at`` lies before the next multiple of ``words`` elements."""
-    found = strides(region)
-    assert found is not None
-    base, steps = found
+    assert region.strides is not None
+    base, steps = region.strides
     row = [typed.literal(0, "int32") if k == axis else c for k, c in enumerate(at)]
     total = _left(base, words)
     for index, step in zip(region.element(row), steps, strict=True):
@@ -84,19 +62,21 @@ def turned(region: Region, plan: Plan) -> Plan | None:
     """The plan with groups that begin where each row's vectors do; None where that does not pay, or is not possible."""
     axis, extent = plan.axis, plan.shape[plan.axis]
     words = min(widest(region.array) // region.bytes, plan.words)
-    if not pays(region, axis) or words <= region.words(axis) or not even(extent, words, plan.threads) \
-            or region.array.data_alignment % (words * region.bytes) or region.never_whole:
+    begin = places(region, axis, words)
+    if begin is None or not pays(region, axis) or words <= region.words(axis) \
+            or not even(extent, words, plan.threads) or region.never_whole:
         return None
-    turn = Turn(places(region, axis, words), lambda at: phase(region, axis, words, at))
-    return Plan(plan.shape, axis, words, plan.threads, turn)
+    return Plan(plan.shape, axis, words, plan.threads, Turn(begin, lambda at: phase(region, axis, words, at)))
 
 
 def places(region: Region, axis: int, words: int) -> Poly | None:
     """Where in a vector of ``words`` elements each row begins, in the coordinates of the tile; None where unknown."""
-    if region.array.data_alignment % (words * region.bytes) or region.unit_axis() != axis or strides(region) is None:
+    if region.array.data_alignment % (words * region.bytes) or region.unit_axis() != axis \
+            or region.strides is None:
         return None
     at: list[Expr | int] = [0 if k == axis else _coordinate(k, e) for k, e in enumerate(region.shape)]
-    first = _over(region.byte(at), region.bytes)
+    first = exact_div(region.byte(at), ix.constant(region.bytes))
+    assert first is not None    # strides are whole elements
     return Poly(first.const % words, tuple((m, c % words) for m, c in first.terms if c % words))
 
 
@@ -111,10 +91,9 @@ def note(tracer: Tracer, verb: Verb, region: Region, axis: int, words: int, *, e
     size, name = words * region.bytes, region.array.ir.buffer.name
     wide, _ = opcode(verb, region.array, region.bytes, words)
     narrow, _ = opcode(verb, region.array, region.bytes, 1)
-    found = strides(region)
-    assert found is not None
+    assert region.strides is not None
     pitches = ", ".join(f"pitch {_said(ix.scale(p, region.bytes))} bytes along axis {k}"
-                        for k, p in enumerate(found[1]) if k != axis and region.shape[k] > 1)
+                        for k, p in enumerate(region.strides[1]) if k != axis and region.shape[k] > 1)
     text = (f"{tracer.place()}: `{name}` goes by {wide}, {size} bytes an access, from each row's own first multiple of "
             f"{size} bytes on ({pitches or 'one row'}), and by {narrow} for the {words} elements of a row before and "
             "behind that")

@@ -22,7 +22,7 @@ class Turn:
     """Groups that begin at a place of each row's own: ``begin(coordinates)``, which is what ``places`` says of all
     rows. A row's last group wraps around its end."""
 
-    places: Poly | None
+    places: Poly
     begin: Callable[[Sequence[Expr]], Expr] = field(compare=False)
 
 
@@ -95,6 +95,11 @@ class Plan:
         else:
             value = _plus(_over(thread, below), repeat, self.threads // below)
         return value if slowest and (ix.bounds(ix.index(value))[1] or extent) < extent else _within(value, extent)
+
+    def vectors(self, words: int) -> Plan:
+        """The same rows in vectors of ``words`` elements, one a group: coordinates along ``axis`` count vectors."""
+        count = self.shape[self.axis] // words
+        return Plan(tuple(count if k == self.axis else e for k, e in enumerate(self.shape)), self.axis, 1, self.threads)
 
     def narrowed(self, words: int) -> Plan:
         """The same tile in smaller groups."""

@@ -13,7 +13,7 @@ from ptxspec.lang.shapes import to_typed
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer
 from ptxspec.layout import S, TileLayout
-from ptxspec.layout.value import Value
+from ptxspec.layout.value import Value, exact_div
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer
@@ -142,6 +142,23 @@ class Region:
     def located(self, at: list[Poly]) -> Poly:
         """Byte offset of the array's element ``at`` from the base of the storage."""
         return locate(self.array.ir, at).byte
+
+    @cached_property
+    def strides(self) -> tuple[Poly, tuple[Poly, ...]] | None:
+        """Place of the array's first element and its strides, in elements; None where it has none, or parts of them."""
+        at: list[Poly] = [ix.index(Var(f"c{k}", INDEX, "word", 0, None)) for k in range(len(self.shape))]
+        zero = [ix.ZERO] * len(at)
+        base = self.located(zero)
+        steps = []
+        for k in range(len(at)):
+            one = list(zero)
+            one[k] = ix.ONE
+            steps.append(ix.sub(self.located(one), base))
+        if self.located(at) != ix.add(base, *(ix.mul(c, s) for c, s in zip(at, steps, strict=True))):
+            return None
+        whole = [exact_div(p, ix.constant(self.bytes)) for p in (base, *steps)]
+        found = [p for p in whole if p is not None]
+        return (found[0], tuple(found[1:])) if len(found) == len(whole) else None
 
     def merged(self) -> Region | None:
         """The same elements with the last two axes as one, where the tile takes the last axis whole."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from warp_cases import Sample, run
 
 import ptxspec
 from ptxspec.compat import warp as wp
@@ -11,12 +12,6 @@ from ptxspec.compat import warp as wp
 N = 12
 F = np.float32
 STORAGE = pytest.mark.parametrize("storage", ["register", "shared"])
-
-
-@wp.struct
-class Sample:
-    x: wp.float32
-    y: wp.vec3
 
 
 @wp.struct
@@ -40,10 +35,6 @@ def mixed(seed: int, n: int = N):
     records["value"], records["where"] = rng.standard_normal(n), rng.standard_normal((n, 2))
     records["deep"]["x"], records["deep"]["y"] = rng.standard_normal(n), rng.standard_normal((n, 3))
     return wp.array(records, dtype=Mixed)
-
-
-def run(kernel, *arguments, block: int = 32) -> None:
-    wp.launch_tiled(kernel, dim=1, inputs=list(arguments), block_dim=block)
 
 
 @wp.func

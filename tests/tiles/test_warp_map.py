@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from warp_cases import run
 
 import ptxspec
 from ptxspec.compat import warp as wp
@@ -50,10 +51,6 @@ def third(x: float, y: float, k: int):
 def floats(seed: int, n: int = N, **more):
     values = np.random.default_rng(seed).standard_normal(n).astype(np.float32)
     return wp.array(values, dtype=float, **more)
-
-
-def run(kernel, *arguments, block: int = 32) -> None:
-    wp.launch_tiled(kernel, dim=1, inputs=list(arguments), block_dim=block)
 
 
 @pytest.mark.parametrize("storage", ["register", "shared"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from warp_cases import Sample, run
 
 import ptxspec
 from ptxspec.compat import warp as wp
@@ -13,20 +14,10 @@ F = np.float32
 
 
 @wp.struct
-class Sample:
-    x: wp.float32
-    y: wp.vec3
-
-
-@wp.struct
 class Mixed:
     count: wp.int16
     where: wp.vec2
     deep: Sample
-
-
-def run(kernel, *arguments, block: int = 32) -> None:
-    wp.launch_tiled(kernel, dim=1, inputs=list(arguments), block_dim=block)
 
 
 def test_vectors_and_matrices_as_parameters() -> None:

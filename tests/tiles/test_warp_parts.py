@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from warp_cases import run
 
 import ptxspec
 from ptxspec.compat import warp as wp
@@ -14,10 +15,6 @@ STORAGE = pytest.mark.parametrize("storage", ["register", "shared"])
 
 def floats(seed: int, *shape: int, **more):
     return wp.array(np.random.default_rng(seed).standard_normal(shape).astype(np.float32), dtype=float, **more)
-
-
-def run(kernel, *arguments, block: int = 32) -> None:
-    wp.launch_tiled(kernel, dim=1, inputs=list(arguments), block_dim=block)
 
 
 def refused(kernel, *arguments, block: int = 32) -> str:
