@@ -20,12 +20,17 @@ METHOD = (
     "launch of the same kernel (register and shared, with and without its grid-stride loop; checked on both sides), "
     "128 to 512 threads a block (64 to 1,024 for partial tiles, and on both sides also two tiles a block). \"Plain\": "
     "`adjoint(atomics=False)`, which adds without atomics because the proof shows that no two threads meet; compared "
-    "with torch's `add_` and `zero_`, which do the same and know of no tiles. GB/s count "
-    "each gradient's bytes as often as they must move: read, added to (read and written), cleared. Every contestant "
+    "with the same tiles in CUDA C++ (\"by hand\": 64 to 1,024 threads, 1 to 4 vectors of a thread in flight), which "
+    "bound what one kernel of tiles can reach, and with torch's `add_` and `zero_`, two kernels that go along memory. "
+    "Ours also with `dynamic_smem_bytes` that let fewer blocks be resident. GB/s count each gradient's "
+    "bytes as often as they must move: read, added to (read and written), cleared. Every contestant "
     "first runs once on random gradients of small whole numbers, and all bytes are compared. \"Persistent\": tiles "
     "dealt out to a few blocks a multiprocessor, as Warp's grid-stride loop does. The three best of each kind run a "
     "final of 31 rounds, from which the rows are; the note says how wide the middle half of the rounds was."
 )
+
+#: Threads a block, and blocks resident on a multiprocessor.
+RESIDENT = ((64, 16), (64, 20), (384, 2), (384, 3), (512, 2), (512, 3), (768, 1), (768, 2))
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,26 @@ def _ours(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Con
         else:
             kernel = tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, "register", True)
         found += ours(name, lambda k=kernel, a=atomics: k.adjoint(atomics=a), given, remark)
+    for atomics, (threads, resident) in itertools.product((True, False), () if work.adds else RESIDENT):
+        name = f"{'register' if atomics else 'plain'}, {threads} threads, {resident} blocks a multiprocessor"
+        kernel = tiles.copy_several((work.n, work.m), work.dtype, work.tile, 1, threads, "register",
+                                    extra=tiles.spare(resident, 0))
+        found += ours(name, lambda k=kernel, a=atomics: k.adjoint(atomics=a), given, remark)
     return found
+
+
+def _by_hand(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Contestant]:
+    """The plain adjoint of float32 copies in CUDA C++, as a bound; empty with a remark where cupy is absent."""
+    if work.adds or work.dtype != "float32":
+        return []
+    try:
+        from benchmarks.peers import by_hand
+    except ImportError as error:
+        remark(f"no kernels by hand: {error}")
+        return []
+    return [Contestant(f"by hand, {threads} threads, {ahead} in flight{_several(count)}",
+                       by_hand.adjoint(arrays.ga, arrays.gb, (work.tile[0], work.tile[1] * count), threads, ahead))
+            for (threads, ahead), count in itertools.product(by_hand.VARIANTS, work.counts)]
 
 
 def _several(count: int) -> str:
@@ -171,7 +195,7 @@ def run(result: Result, quick: bool) -> None:
     for work in works(quick):
         arrays = Arrays.of(work)
         entries = [*_ours(work, arrays, result.remark), *_persistent(work, arrays, result.remark),
-                   _torch(work, arrays)]
+                   _torch(work, arrays), *_by_hand(work, arrays, result.remark)]
         if warp is not None:
             entries += _warps(work, arrays, warp, result.remark)
         sound = []
@@ -183,7 +207,7 @@ def run(result: Result, quick: bool) -> None:
                 sound.append(entry)
         arrays.gb.copy_(arrays.seed)
         times = race(sound, 3 if quick else 9)
-        _report(result, work, final(sound, times, ["register", "plain", "Warp", "torch"],
+        _report(result, work, final(sound, times, ["register", "plain", "Warp", "by hand", "torch"],
                                     rounds=3 if quick else 31))
         for name, ms in sorted(times.items(), key=lambda item: item[1]):
             result.remark(f"{work.words}: {name}: {gigabytes(ms, work.moved):,.0f} GB/s")
@@ -192,6 +216,6 @@ def run(result: Result, quick: bool) -> None:
 
 
 def _report(result: Result, work: Work, finals: dict[str, Median]) -> None:
-    """Our best with atomics against Warp's best, our best without against torch."""
-    for mine, peer in (("register", "Warp"), ("plain", "torch")):
+    """Our best with atomics against Warp's best, our best without against tiles by hand, and torch."""
+    for mine, peer in (("register", "Warp"), ("plain", "by hand"), ("plain", "torch")):
         versus(result, work.words, finals, fastest(finals, mine), fastest(finals, peer), work.moved)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 import torch
 
@@ -20,11 +21,20 @@ METHOD = (
     "and unchecked, with and without its grid-stride loop), the same tile shape; 128 to 1,024 threads a block on both "
     "sides; on both sides also with two neighbouring tiles a block (and four partial ones), loaded before they are "
     "stored, and ours one after the other; in one dimension also with arrays declared `align=8`, which makes ours move "
-    "8 bytes an access. Otherwise as in the dense copy. The driver's copy and torch's go along memory and know of no "
+    "8 bytes an access; ours also with `dynamic_smem_bytes` that let fewer blocks be resident, which Warp's launches "
+    "have no word for. Otherwise as in the dense copy. \"By hand\": the same tiles in CUDA C++, 64 to 1,024 threads, 1 "
+    "to 4 vectors of a thread in flight, one or two tiles a block, rows of odd pitch from their first 16-byte boundary "
+    "on; it bounds what tiles can reach. The driver's copy and torch's go along memory and know of no "
     "tiles. The three best of each storage on both sides run a final of 31 rounds, from which the rows are: first the "
     "best of all, then each storage. The note says how wide the middle half of the rounds was, ours and theirs. Below "
     "the table, every variant in the first race."
 )
+
+#: Threads a block, and blocks resident on a multiprocessor.
+RESIDENT = ((384, 2), (384, 3), (512, 2), (512, 3), (768, 2))
+
+#: How the names of contestants that meet in the final begin.
+GROUPS = ["cudaMemcpy", "torch", "register", "shared", "Warp register", "Warp shared", "by hand"]
 
 TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint8, "float64": torch.float64}
 
@@ -103,11 +113,13 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
             return tiles.copy_vectors(work.n, work.m, work.inner, work.dtype, work.tile, threads, storage, checked)
         return tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, checked, work.pitch)
 
-    def several(storage: str, threads: int, count: int, together: bool) -> object:
-        shape = tuple(n for n in (work.n, work.m, work.inner if work.inner > 1 else 0) if n)
-        layout = "default" if work.pitch is None else TileLayout(S[shape : (work.pitch, 1)])
-        tile = work.tile if work.inner == 1 else (*work.tile, work.inner)
-        return tiles.copy_several(shape, work.dtype, tile, count, threads, storage, together=together, layout=layout)
+    shape = tuple(n for n in (work.n, work.m, work.inner if work.inner > 1 else 0) if n)
+    layout = "default" if work.pitch is None else TileLayout(S[shape : (work.pitch, 1)])
+    tile = work.tile if work.inner == 1 else (*work.tile, work.inner)
+
+    def several(storage: str, threads: int, count: int, together: bool = True, extra: int = 0) -> object:
+        return tiles.copy_several(shape, work.dtype, tile, count, threads, storage, together=together, layout=layout,
+                                  extra=extra)
 
     found = []
     for storage, threads in itertools.product(("register", "shared"), work.blocks):
@@ -121,7 +133,27 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
             way = "together" if together else "in turn"
             found += ours(f"{storage}, checked, {threads} threads, {count} tiles {way}",
                           lambda s=storage, t=threads, n=count, g=together: several(s, t, n, g), arrays, remark)
+    for storage, (threads, resident), count in itertools.product(("register", "shared"), RESIDENT, (1, 2)):
+        own = prod(tile) * arrays[0].element_size() * count if storage == "shared" else 0
+        extra = tiles.spare(resident, own)
+        if extra is not None:
+            name = (f"{storage}, checked, {threads} threads, {resident} blocks a multiprocessor"
+                    f"{'' if count == 1 else f', {count} tiles together'}")
+            found += ours(name, lambda s=storage, t=threads, n=count, e=extra: several(s, t, n, extra=e), arrays,
+                          remark)
     return found
+
+
+def _by_hand(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callable[[str], None]) -> list[Contestant]:
+    """The same tiles moved by CUDA C++, as a bound; empty with a remark where cupy is absent."""
+    try:
+        from benchmarks.peers import by_hand
+    except ImportError as error:
+        remark(f"no kernels by hand: {error}")
+        return []
+    return [Contestant(f"by hand, {threads} threads, {ahead} in flight{'' if count == 1 else f', {count} tiles'}",
+                       by_hand.copy(*arrays, (*work.tile[:-1], work.tile[-1] * count), threads, ahead))
+            for (threads, ahead), count in itertools.product(by_hand.VARIANTS, (1, 2))]
 
 
 def _warps(
@@ -160,14 +192,14 @@ def run(result: Result, quick: bool) -> None:
         else:
             plain = memcpy_2d(b, a, work.m * size, a.stride(0) * size, work.n)
         mine = _ours(work, (a, b), result.remark)
-        entries = [*([plain] if a.is_contiguous() else []), torch_copy(b, a), *mine]
+        entries = [*([plain] if a.is_contiguous() else []), torch_copy(b, a), *mine,
+                   *_by_hand(work, (a, b), result.remark)]
         if warp is not None:
             warp.build_tiles(work.warp_dtype, work.tile, (True,) if work.partial else (False, True), blocks=work.blocks,
                              counts=work.counts)
             entries += _warps(work, (a, b), warp, result.remark)
         times = compete(entries, b, a, result.remark, 3 if quick else 9)
-        finals = final(entries, times, ["cudaMemcpy", "torch", "register", "shared", "Warp register", "Warp shared"],
-                       rounds=3 if quick else 31)
+        finals = final(entries, times, GROUPS, rounds=3 if quick else 31)
         moved = 2 * a.numel() * size
         _report(result, work, finals, moved)
         for name, ms in sorted(times.items(), key=lambda item: item[1]):
@@ -180,7 +212,7 @@ def _report(result: Result, work: Work, finals: dict[str, Median], moved: int) -
     """Our best against everybody's best, and each storage against Warp's."""
     mine = [fastest(finals, storage) for storage in ("register", "shared")]
     best = min(filter(None, mine), key=lambda name: finals[name], default="")
-    for peer in ("cudaMemcpy", "torch", "Warp"):
+    for peer in ("Warp", "by hand", "cudaMemcpy", "torch"):
         versus(result, work.words, finals, best, fastest(finals, peer), moved)
     for storage, own in zip(("register", "shared"), mine, strict=True):
         versus(result, work.words, finals, own, fastest(finals, f"Warp {storage}"), moved)

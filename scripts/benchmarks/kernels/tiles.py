@@ -74,9 +74,21 @@ def copy_1d(n, dtype, tile, threads, storage, checked, align=16):
     return tile_copy_1d
 
 
-def copy_several(shape, dtype, tile, count, threads, storage, *, together, layout="default", align=16):
+#: Shared memory of a multiprocessor of sm_90 in bytes, and what the driver keeps of it for each block.
+SHARED, RESERVED = 233_472, 1024
+
+
+def spare(resident, own):
+    """Bytes of dynamic shared memory with which ``resident`` blocks, and no more, fit on a multiprocessor, for blocks
+    that have ``own`` bytes of their own; None where they do not fit anyway."""
+    bytes_each = (SHARED // resident - RESERVED) // 128 * 128
+    return bytes_each - own if own <= bytes_each else None
+
+
+def copy_several(shape, dtype, tile, count, threads, storage, *, together=True, layout="default", align=16, extra=0):
     """A checked copy of ``shape`` (one, two, or two and the scalars of an element) in which a block takes ``count``
-    neighbouring tiles: all loaded and then all stored (``together``), or one after the other."""
+    neighbouring tiles: all loaded and then all stored (``together``), or one after the other. ``extra``: bytes of
+    dynamic shared memory, so that fewer blocks are resident."""
     axis = 0 if len(tile) == 1 else 1
     inner = (0,) * (len(tile) - axis - 1)
     grid = (-(-shape[axis] // (tile[axis] * count)), *(-(-shape[k] // tile[k]) for k in range(axis)))
@@ -85,7 +97,7 @@ def copy_several(shape, dtype, tile, count, threads, storage, *, together, layou
     @T.function
     def tile_copy_several(A: T.Tensor(shape, dtype, layout=layout, align=align),
                           B: T.Tensor(shape, dtype, layout=layout, align=align)):
-        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads, dynamic_smem_bytes=extra))
         outer = (T.cuda.block_idx("y") * tile[0],) if axis else ()
         j = T.cuda.block_idx("x") * (tile[axis] * count)
         if together:
