@@ -20,7 +20,7 @@ from ptxspec.proof.codes import code_of
 from ptxspec.proof.converge import Diverges
 from ptxspec.proof.defined import Defined
 from ptxspec.proof.facts import Context, Fact
-from ptxspec.proof.goals import Draft, Item
+from ptxspec.proof.goals import Draft, Item, Positive
 from ptxspec.proof.limits import limit_drafts
 from ptxspec.proof.memory import AGAIN, two_values
 from ptxspec.proof.premises import premises_of
@@ -34,6 +34,7 @@ from ptxspec.proof.threads import concurrent_drafts
 from ptxspec.proof.tree import steps
 from ptxspec.proof.twin import sources
 from ptxspec.proof.walk import Walker
+from ptxspec.proof.wrap import before_division
 from ptxspec.scalar.expr import Var, show, variables
 
 
@@ -218,6 +219,10 @@ class Resolver:
         twin = item.about.twin if isinstance(item.about, (Clash, Diverges)) else None
         for _ in range(AGAIN):
             answer = self.session.decide(item.claim, item.context)
+            if answer.verdict == "unknown" and isinstance(item.about, Positive):
+                # What already divides by it says nothing of it: a condition has no value where the divisor is zero.
+                item = replace(item, context=before_division(item.context, item.about.value))
+                answer = self.session.decide(item.claim, item.context)
             if answer.verdict != "refuted" or answer.model is None:
                 return item, answer, ""
             fact = two_values(self._loads, answer.model, twin)

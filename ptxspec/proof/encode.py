@@ -36,6 +36,8 @@ class Encoder:
         self.definitions: list[z3.BoolRef] = []
         self.opaque: dict[Expr, z3.ExprRef] = {}
         self._count = 0
+        #: Quotient and remainder by kind of division and operands' ids, with the operands, which keep their ids.
+        self._pairs: dict[tuple[str, int, int], tuple[z3.ArithRef, ...]] = {}
 
     def fresh(self, hint: str) -> z3.ArithRef:
         """A helper integer."""
@@ -94,9 +96,8 @@ class Encoder:
         if isinstance(expr, Poly):
             parts: list[z3.ArithRef] = [z3.IntVal(expr.const)] if expr.const or not expr.terms else []
             for monomial, coefficient in expr.terms:
-                product = self.integer(monomial[0])
-                for part in monomial[1:]:
-                    product = product * self.integer(part)
+                factors = [self.integer(part) for part in monomial]
+                product = self._times(factors) if len(factors) > 1 else factors[0]
                 parts.append(product if coefficient == 1 else z3.IntVal(coefficient) * product)
             return parts[0] if len(parts) == 1 else z3.Sum(parts)
         assert isinstance(expr, Op)
@@ -179,7 +180,7 @@ class Encoder:
         if name == "sub":
             return x - y
         if name == "mul":
-            return x * y
+            return self._times([x, y]) if all(constant(a) is None for a in args) else x * y
         if name == "min":
             return z3.If(x <= y, x, y)
         if name == "max":
@@ -192,6 +193,13 @@ class Encoder:
             return self._bitwise(name, expr, x, y)
         raise Unsupported(f"`{name}` of integers")
 
+    def _times(self, factors: list[z3.ArithRef]) -> z3.ArithRef:
+        """The product of unknowns."""
+        product = factors[0]
+        for factor in factors[1:]:
+            product = product * factor
+        return product
+
     def _division(self, name: str, expr: Op, x: z3.ArithRef, y: z3.ArithRef) -> z3.ArithRef:
         known = constant(expr.args[1])
         if known is not None and known > 0:
@@ -202,9 +210,17 @@ class Encoder:
                 return x % c
             down = z3.If(x >= 0, x / c, -((-x) / c))
             return down if name == "truncdiv" else x - c * down
-        q, r = self.fresh("q"), self.fresh("r")
+        kind = name.removesuffix("div").removesuffix("mod")
+        key = (kind, x.get_id(), y.get_id())
+        if key not in self._pairs:
+            self._pairs[key] = self.fresh("q"), self.fresh("r"), x, y
+            self._define(kind, x, y, *self._pairs[key][:2])
+        return self._pairs[key][0 if name.endswith("div") else 1]
+
+    def _define(self, kind: str, x: z3.ArithRef, y: z3.ArithRef, q: z3.ArithRef, r: z3.ArithRef) -> None:
+        """``q`` and ``r`` are quotient and remainder, rounded down (``floor``) or to zero (``trunc``)."""
         self.definitions.append(z3.Implies(y != 0, x == y * q + r))
-        if name.startswith("floor"):
+        if kind == "floor":
             self.definitions.append(z3.Implies(y > 0, z3.And(r >= 0, r < y)))
             self.definitions.append(z3.Implies(y < 0, z3.And(r <= 0, r > y)))
         else:
@@ -212,7 +228,6 @@ class Encoder:
             self.definitions.append(z3.Implies(z3.And(y > 0, x < 0), z3.And(r <= 0, r > -y)))
             self.definitions.append(z3.Implies(z3.And(y < 0, x >= 0), z3.And(r >= 0, r < -y)))
             self.definitions.append(z3.Implies(z3.And(y < 0, x < 0), z3.And(r <= 0, r > y)))
-        return q if name.endswith("div") else r
 
     def _shift(self, name: str, expr: Op, x: z3.ArithRef, y: z3.ArithRef) -> z3.ArithRef:
         known = constant(expr.args[1])

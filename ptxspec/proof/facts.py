@@ -13,6 +13,7 @@ from ptxspec.diagnostics import Span
 from ptxspec.proof import formula
 from ptxspec.proof.congruence import Residue, Residues, meet, residue, solve
 from ptxspec.proof.interval import Ranges, interval
+from ptxspec.proof.quotients import at_least, by_constant, by_unknown, divided
 from ptxspec.scalar import index as ix
 from ptxspec.scalar.expr import BOOL, INDEX, Const, Expr, Op, Poly, Var, int_range, is_integer, walk
 from ptxspec.scalar.interval import Interval
@@ -127,7 +128,7 @@ class Context:
         if depth == 0 or not value.terms:
             return False
         have = dict(value.terms)
-        for known, _ in self.linear[: -NEAR_FACTS - 1 : -1]:  # the innermost facts, newest first
+        for known in (*self._beside(value, depth), *self._near()):
             # value - factor*known >= 0 and known >= 0 give value >= 0; the factor is chosen to cancel one term.
             tried: set[int] = set()
             for monomial, coefficient in known.terms:
@@ -143,10 +144,32 @@ class Context:
                     return True
         return False
 
+    def _near(self) -> Iterator[Poly]:
+        """What is at least zero by the innermost facts, newest first."""
+        return (known for known, _ in self.linear[: -NEAR_FACTS - 1 : -1])
+
+    def _beside(self, value: Poly, depth: int) -> Iterator[Poly]:
+        """What is at least zero by the divisions in ``value``."""
+        for (atom, *more), coefficient in value.terms:
+            pair = None if more else divided(atom)
+            if pair is None:
+                continue
+            assert isinstance(atom, Op)
+            inner, by = pair
+            if by.is_const:
+                if by.const > 1 and coefficient % by.const == 0:
+                    yield from by_constant(atom, inner, by.const)
+            elif (self.interval(by)[0] or 0) > 0:
+                yield from by_unknown(atom, inner, by, self._near(), lambda sum: self._nonneg(sum, depth - 1))
+
     def _learn(self, part: Expr, fact: Fact) -> None:
         if not isinstance(part, Op) or part.name not in ("lt", "le", "gt", "ge", "eq"):
             return
         left, right = self._sound(part.args[0]), self._sound(part.args[1])
+        if right is None and part.name in ("lt", "le"):
+            right = self._no_less(part.args[1])
+        if left is None and part.name in ("gt", "ge"):
+            left = self._no_less(part.args[0])
         if left is None or right is None:
             return
         difference = ix.sub(right, left)
@@ -166,15 +189,36 @@ class Context:
             return None
         return self.exact(expr)
 
+    def _no_less(self, expr: Expr) -> Poly | None:
+        """What a typed operation gives at most: its exact value, where that is not below the type. A value above the
+        type wraps to a smaller one."""
+        if not isinstance(expr, Op) or not is_integer(expr.dtype) or expr.name not in ("add", "sub", "mul"):
+            return None
+        more = expr.args[-1]
+        if expr.name == "add" and isinstance(more, Const) and int(more.value) >= 0:     # of what may wrap itself
+            most = self.exact(expr.args[0])
+            most = self._no_less(expr.args[0]) if most is None else most
+            return None if most is None else ix.add(most, int(more.value))
+        if not all(self.keeps(n) for n in typed_nodes(expr) if n is not expr):
+            return None
+        value = ix.index(expr)
+        return value if self.at_least_zero(ix.sub(value, int_range(expr.dtype)[0])) else None
+
     def _add_linear(self, poly: Poly, fact: Fact) -> None:
         self.linear = (*self.linear, (poly, fact))
         fresh: Ranges | None = None
+        inside: list[Poly] = []
         for monomial, coefficient in poly.terms:
-            if len(monomial) != 1:
-                continue
             rest = Poly(poly.const, tuple(t for t in poly.terms if t[0] != monomial))
             high = self.interval(rest)[1]
             if high is None:
+                continue
+            if len(monomial) != 1:
+                if coefficient > 0 and high < 0:    # a product above zero: a factor that is not below is above, too
+                    for atom in monomial:
+                        if self.interval(atom)[0] == 0:
+                            fresh = dict(self.ranges) if fresh is None else fresh
+                            fresh[atom] = (1, fresh.get(atom, (None, None))[1])
                 continue
             atom = monomial[0]
             low, top = (fresh or self.ranges).get(atom, (None, None))
@@ -191,9 +235,13 @@ class Context:
                     continue
             fresh = dict(self.ranges) if fresh is None else fresh
             fresh[atom] = (low, top)
+            if coefficient > 0:
+                inside += at_least(atom, bound)
         if fresh is not None:
             self.ranges = fresh
             self._intervals = {}
+        for known in inside:
+            self._add_linear(known, fact)
 
     def _add_residue(self, difference: Poly) -> None:
         """Learn from ``difference == 0``: an atom's value, or the residue of what a remainder was taken of."""

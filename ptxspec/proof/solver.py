@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ptxspec.proof import formula, normalise, witness
+from ptxspec.proof import formula, grounded, minimise, normalise, witness
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.scalar.expr import BOOL, Expr, Var
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ptxspec.proof.cache import Cache
     from ptxspec.proof.encode import Encoder
+    from ptxspec.proof.linear import Linear
 
 #: Z3's resource units for one query; about a second or two of work on a current machine.
 RESOURCE_LIMIT = 8_000_000
@@ -55,6 +56,7 @@ class Session:
         self.statistics: dict[str, int] = {"normaliser": 0, "z3": 0, "cache": 0, "repeated": 0}
         self._encoder: Encoder | None = None
         self._solver: z3.Solver | None = None
+        self._linear: Linear | None = None
         self._asserted = 0
         self._given_up = 0  # queries for proofs that reached the limit
         self._answers: dict[tuple[Expr, Context], Answer] = {}
@@ -92,6 +94,7 @@ class Session:
                 self.statistics["cache"] += 1
                 return Answer("proved", how="cache")
         from ptxspec.proof.encode import Unsupported
+        from ptxspec.proof.linear import Linear, unknown_products
 
         encoder = self.encoder()
         try:
@@ -101,6 +104,15 @@ class Session:
         import z3
 
         self.statistics["z3"] += 1
+        hard = any(unknown_products(e) for e in (claim, *(f.condition for f in facts)))
+        if hard:
+            self._linear = self._linear or Linear(self.rlimit)
+            hint = self._linear.ask(claim, context)
+            if hint is None:
+                return self._by_z3(text)
+            model = grounded.search(claim, facts, hint, self._of_sizes)
+            if model is not None:
+                return Answer("refuted", model, how="z3")
         terms, dropped = self._facts(facts)
         terms += self._bounds(claim, facts)
         solver = self.solver()
@@ -108,14 +120,13 @@ class Session:
         try:
             solver.add(*terms)
             solver.add(z3.Not(goal))
-            # Only queries without an answer count: the others may come from the cache, and then cost nothing.
+            # Only queries without an answer count: the others may come from the cache, and then cost nothing. What is
+            # not linear takes Z3 long for each unit, and seldom ends where linear consequences do not suffice.
             weary = self._given_up >= HARD_QUERIES
-            solver.set("rlimit", max(1, self.rlimit // SMALL_PART) if weary else self.rlimit)
+            solver.set("rlimit", max(1, self.rlimit // SMALL_PART) if weary or hard else self.rlimit)
             outcome = solver.check()
             if outcome == z3.unsat:
-                if self.cache is not None:
-                    self.cache.remember(text)
-                return Answer("proved", how="z3")
+                return self._by_z3(text)
             if outcome == z3.unknown:
                 found = witness.search(facts, formula.negate(claim))
                 if found is not None:
@@ -130,8 +141,22 @@ class Session:
             solver.set("rlimit", self.rlimit)
             solver.pop()
 
+    def _by_z3(self, text: str) -> Answer:
+        """Proved, and remembered by the text of the query."""
+        if self.cache is not None:
+            self.cache.remember(text)
+        return Answer("proved", how="z3")
+
+    def _of_sizes(self, claim: Expr, context: Context) -> Env | None:
+        """A counterexample where sizes are numbers; None where there is none, or it takes much work."""
+        session = Session(rlimit=max(1, self.rlimit // 8))
+        return session.decide(claim, context).model
+
     def _refuted(self, claim: Expr, facts: Sequence[Fact], dropped: Sequence[str]) -> Answer:
-        model = self._minimise(witness.order(claim, facts))
+        names = witness.order(claim, facts)
+        # Smaller is nicer, but not worth much work: each question gets a small part of a proof's limit.
+        small = max(1, self.rlimit // SMALL_PART)
+        model = self._values(minimise.smallest(self.solver(), self.encoder(), names, small, self.rlimit), names)
         problem = witness.replay(model, facts, claim)
         if problem is None:
             return Answer("refuted", model, how="z3")
@@ -310,73 +335,15 @@ class Session:
                 terms.extend(self.encoder().bounds(var))
         return terms
 
-    def _minimise(self, names: Sequence[Var]) -> Env:
-        """The lexicographically smallest model of the asserted constraints, as far as the limit lets us see."""
-        import z3
-
-        solver, encoder = self.solver(), self.encoder()
-        model = solver.model()
-        # Smaller is nicer, but not worth much work: each question gets a small part of a proof's limit.
-        solver.set("rlimit", max(1, self.rlimit // SMALL_PART))
-        known = [v for v in names if v in encoder.terms]
-        for var in known:
-            term = encoder.term(var)
-            if z3.is_bool(term):
-                if solver.check(z3.Not(term)) == z3.sat:
-                    model = solver.model()
-                    solver.add(z3.Not(term))
-                else:
-                    solver.add(term)
-                continue
-            current = _value(model, term)
-            low = var.lo
-            sign = 1
-            if low is None or low < 0:
-                low = 0
-                if current < 0:
-                    if solver.check(term >= 0) == z3.sat:
-                        model = solver.model()
-                        current = _value(model, term)
-                    else:
-                        sign = -1  # as close to zero as it gets from below
-            size = current * sign
-            reach = 1  # gallop from the low end: answers are mostly small
-            while size > low:
-                middle = min(low + reach - 1, (low + size - 1) // 2) if reach else (low + size - 1) // 2
-                outcome = solver.check(z3.And(term * sign <= middle, term * sign >= low))
-                if outcome == z3.sat:
-                    model = solver.model()
-                    size = _value(model, term) * sign
-                    reach = 0
-                elif outcome == z3.unsat:
-                    low = middle + 1
-                    reach *= 2
-                else:
-                    break
-            solver.add(term == size * sign)
-        solver.set("rlimit", self.rlimit)
-        if solver.check() == z3.sat:
-            model = solver.model()
-        return self._values(model, names)
-
     def _values(self, model: z3.ModelRef, names: Sequence[Var]) -> Env:
         """A model in the kernel's terms."""
         encoder = self.encoder()
-        env: Env = {var: _value(model, encoder.term(var)) for var in names if var in encoder.terms}
+        env: Env = {var: minimise.value(model, encoder.term(var)) for var in names if var in encoder.terms}
         for var in names:
             env.setdefault(var, witness.smallest(var))
         for expr, term in encoder.opaque.items():
-            env[expr] = _value(model, term)
+            env[expr] = minimise.value(model, term)
         return env
-
-
-def _value(model: z3.ModelRef, term: z3.ExprRef) -> int:
-    import z3
-
-    value = model.eval(term, model_completion=True)
-    if z3.is_bool(value):
-        return int(z3.is_true(value))
-    return int(value.as_long())
 
 
 def _why(reason: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ptxspec.proof import formula
 from ptxspec.proof.facts import Context, divisions, typed_nodes
 from ptxspec.proof.goals import Draft, Item, Positive, Wrap
 from ptxspec.proof.interval import interval
 from ptxspec.proof.tree import Loop, Step
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BITS, Const, Expr, Op, int_range
+from ptxspec.scalar.expr import BITS, Const, Expr, Op, int_range, walk
 
 
 def wrap_draft(step: Step) -> Draft | None:
@@ -63,6 +65,22 @@ def division_items(expr: Expr, context: Context) -> list[Item]:
             claim = formula.negate(formula.eq(right, 0))
             items.append(Item(claim, context, Positive(right, "the divisor must not be zero", node), where=node.span))
     return items
+
+
+def before_division(context: Context, divisor: Expr) -> Context:
+    """The facts of ``context`` without the parts that divide by ``divisor`` themselves."""
+    by = ix.index(divisor)
+
+    def divides(part: Expr) -> bool:
+        return any(isinstance(n, Op) and n.name in ("floordiv", "floormod", "truncdiv", "truncmod")
+                   and ix.index(n.args[1]) == by for n in walk(part))
+
+    result = Context()
+    for fact in context.facts():
+        parts = formula.conjuncts(fact.condition)
+        kept = [p for p in parts if not divides(p)]
+        result = result.extend(fact if len(kept) == len(parts) else replace(fact, condition=formula.conj(kept)))
+    return result
 
 
 def loop_drafts(loop: Loop) -> list[Draft]:

@@ -291,7 +291,9 @@ def _index_of(expr: Expr) -> Poly:
         inner = index(args[0])
         lo, hi = bounds(inner)
         least, most = int_range(expr.dtype)
-        if lo is not None and hi is not None and least <= lo and hi <= most:
+        from_least, from_most = int_range(args[0].dtype)
+        widening = least <= from_least and from_most <= most
+        if widening or (lo is not None and hi is not None and least <= lo and hi <= most):
             return inner
     return atom(expr)
 

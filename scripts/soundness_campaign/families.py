@@ -3,13 +3,15 @@
 ``scopes``: distributed registers at every cooperative scope, in blocks of one to three dimensions, in clusters.
 ``copies``: replicated registers and arrays. ``tiles``: two-dimensional blocks with shared tiles, swizzles, negative
 strides, permuted, strided and reinterpreted views, barriers of block and warp. ``exchanges``: blocks of a cluster that
-pass values through global memory. ``late``: writes and reads in some iterations of their loops only.
+pass values through global memory. ``late``: writes and reads in some iterations of their loops only. ``dealt``: tiles
+dealt out by a number that only a launch knows.
 """
 
 from __future__ import annotations
 
 import random
 
+from soundness_campaign.dealt import Dealt
 from soundness_campaign.family import Family, Made
 from soundness_campaign.late import Late
 
@@ -17,6 +19,8 @@ from soundness_campaign.late import Late
 EXCHANGE = 40
 #: And one in so many has writes and reads in some iterations only.
 LATE = 20
+#: And one in so many deals out tiles.
+DEALT = 20
 
 
 def make(seed: int) -> tuple[str, Made]:
@@ -26,6 +30,8 @@ def make(seed: int) -> tuple[str, Made]:
         return "exchanges", Exchanges(rng).build()
     if seed % LATE == 12:
         return "late", Late(rng).build()
+    if seed % DEALT == 7:
+        return "dealt", Dealt(rng).build()
     chosen = rng.choice((Scopes, Scopes, Copies, Tiles, Tiles, Tiles))
     return chosen.__name__.lower(), chosen(rng).build()
 
@@ -312,6 +318,6 @@ class Tiles(Family):
 
 
 #: Every family by name.
-ALL: dict[str, type[Exchanges | Scopes | Copies | Tiles | Late]] = {
-    "exchanges": Exchanges, "scopes": Scopes, "copies": Copies, "tiles": Tiles, "late": Late,
+ALL: dict[str, type[Exchanges | Scopes | Copies | Tiles | Late | Dealt]] = {
+    "exchanges": Exchanges, "scopes": Scopes, "copies": Copies, "tiles": Tiles, "late": Late, "dealt": Dealt,
 }

@@ -141,7 +141,13 @@ class OneThread:
         """Run one statement."""
         self.run.executed.add(id(statement))
         if isinstance(statement, ir.If):
-            taken = calculate(statement.condition, self.env, False)
+            try:
+                taken = calculate(statement.condition, self.env, False)
+            except Undefined:   # it divides by zero: anything may come of it, so either side may run
+                self.run.soft.add("no-wrap")
+                self.block_of(statement.then)
+                self.block_of(statement.orelse)
+                return
             self.block_of(statement.then if taken else statement.orelse)
         elif isinstance(statement, ir.For):
             start, stop, step = (

@@ -1,0 +1,225 @@
+"""A first question to Z3 in linear terms: products and quotients of unknowns become unknowns of their own.
+
+What is said of those are consequences of what they are, all linear, so a claim that follows from them holds; one that
+does not is asked again in full (:mod:`ptxspec.proof.solver`). Z3 answers linear questions in milliseconds, and seldom
+finds its way through products of unknowns, such as the tiles in a row times the tiles in a column. Each consequence is
+proved in the tests.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+
+import z3
+
+from ptxspec.proof.encode import Encoder, Unsupported, constant
+from ptxspec.proof.facts import Context
+from ptxspec.proof.witness import order
+from ptxspec.scalar.expr import BOOL, Expr, Op, Poly, walk
+
+#: Products and quotients of one kernel that are compared with each other; further ones are unknowns without relations.
+MOST = 24
+#: A question may take this part of what one in full may.
+PART = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """``x // y`` and ``x % y`` as unknowns."""
+
+    x: z3.ArithRef
+    y: z3.ArithRef
+    whole: z3.ArithRef
+    rest: z3.ArithRef
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of several unknowns, as an unknown."""
+
+    factors: tuple[z3.ArithRef, ...]
+    value: z3.ArithRef
+
+
+class LinearEncoder(Encoder):
+    """As :class:`Encoder`, with linear terms only. ``definitions`` follow from what the unknowns stand for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._quotients: dict[tuple[int, int], Quotient] = {}
+        self._products: dict[tuple[int, ...], Product] = {}
+
+    def _times(self, factors: list[z3.ArithRef]) -> z3.ArithRef:
+        factors = sorted(factors, key=lambda f: f.get_id())
+        key = tuple(f.get_id() for f in factors)
+        found = self._products.get(key)
+        if found is None:
+            found = Product(tuple(factors), self.fresh("product"))
+            if len(self._products) < MOST:
+                self.definitions += signs(found)
+                for other in self._products.values():
+                    self.definitions += ordered(found, other)
+            self._products[key] = found
+            for quotient in list(self._quotients.values())[:MOST]:
+                self._covered(quotient, found)
+        return found.value
+
+    def _division(self, name: str, expr: Op, x: z3.ArithRef, y: z3.ArithRef) -> z3.ArithRef:
+        if constant(expr.args[1]) is not None:
+            return super()._division(name, expr, x, y)
+        if name.startswith("trunc"):
+            return self.fresh("quotient")   # nothing is said of it
+        key = (x.get_id(), y.get_id())
+        found = self._quotients.get(key)
+        if found is None:
+            found = Quotient(x, y, self.fresh("whole"), self.fresh("rest"))
+            if len(self._quotients) < MOST:
+                self.definitions += parts(found)
+                for other in self._quotients.values():
+                    self.definitions += compared(found, other)
+            self._quotients[key] = found
+            for product in list(self._products.values())[:MOST]:
+                self._covered(found, product)
+        return found.whole if name == "floordiv" else found.rest
+
+    def _covered(self, quotient: Quotient, product: Product) -> None:
+        """Add what a product of the divisor says of the quotient."""
+        left = list(product.factors)
+        number = next((k for k, f in enumerate(left) if f.eq(quotient.y)), None)
+        if number is None:
+            return
+        del left[number]
+        if len(left) == 1:
+            self.definitions += covered(quotient, product, left[0])
+
+
+def signs(product: Product) -> list[z3.BoolRef]:
+    """A product with zero is zero; of what is not negative it is no less than each factor where the others are not
+    zero; and with a factor of one it is the other."""
+    found: list[z3.BoolRef] = []
+    for number, factor in enumerate(product.factors):
+        others = [f for k, f in enumerate(product.factors) if k != number]
+        found.append(z3.Implies(factor == 0, product.value == 0))
+        found.append(z3.Implies(z3.And(factor >= 0, *(f >= 1 for f in others)), product.value >= factor))
+        found.append(z3.Implies(z3.And(*(f == 1 for f in others)), product.value == factor))
+    return found
+
+
+def ordered(one: Product, two: Product) -> list[z3.BoolRef]:
+    """Products of two factors, one of them common and not negative, are ordered as the others are, and that factor
+    apart at least."""
+    found: list[z3.BoolRef] = []
+    if len(one.factors) != 2 or len(two.factors) != 2:
+        return found
+    for k, common in enumerate(one.factors):
+        for m, same in enumerate(two.factors):
+            if common.eq(same):
+                a, b = one.factors[1 - k], two.factors[1 - m]
+                found += [
+                    z3.Implies(z3.And(common >= 0, a < b), one.value + common <= two.value),
+                    z3.Implies(z3.And(common >= 0, b < a), two.value + common <= one.value),
+                    z3.Implies(a == b, one.value == two.value),
+                ]
+    return found
+
+
+def parts(q: Quotient) -> list[z3.BoolRef]:
+    """Of one quotient and its remainder, by a divisor above zero."""
+    return [
+        z3.Implies(q.y > 0, z3.And(q.rest >= 0, q.rest < q.y)),
+        z3.Implies(z3.And(q.y > 0, q.x >= 0), z3.And(q.whole >= 0, q.whole + q.rest <= q.x)),
+        z3.Implies(z3.And(q.y > 0, q.x >= 0, q.x < q.y), z3.And(q.whole == 0, q.rest == q.x)),
+        z3.Implies(z3.And(q.y > 0, q.x >= q.y), z3.And(q.whole >= 1, q.rest + q.y <= q.x)),
+    ]
+
+
+def compared(one: Quotient, two: Quotient) -> list[z3.BoolRef]:
+    """Of two quotients by one divisor above zero: multiples of it are equal, or it apart at least."""
+    same = z3.And(one.y > 0, one.y == two.y)
+    first, second = one.x - one.rest, two.x - two.rest
+    return [
+        z3.Implies(z3.And(same, one.whole == two.whole), first == second),
+        z3.Implies(z3.And(same, one.whole < two.whole), first + one.y <= second),
+        z3.Implies(z3.And(same, one.whole > two.whole), second + one.y <= first),
+    ]
+
+
+def covered(q: Quotient, product: Product, count: z3.ArithRef) -> list[z3.BoolRef]:
+    """Of a product of ``count`` and the divisor: numbers below it are those with a quotient below ``count``."""
+    found = [z3.Implies(q.y > 0, (q.x < product.value) == (q.whole < count))]
+    if count.eq(q.whole):
+        found.append(z3.Implies(q.y != 0, q.x == product.value + q.rest))
+    return found
+
+
+class Linear:
+    """The linear questions of one kernel. Each may take a part of ``rlimit``, Z3's resource units."""
+
+    def __init__(self, rlimit: int) -> None:
+        self._encoder = LinearEncoder()
+        self._solver = z3.SimpleSolver()
+        self._solver.set("random_seed", 0)
+        self._solver.set("rlimit", max(1, rlimit // PART))
+        self._asserted = 0
+
+    def ask(self, claim: Expr, context: Context) -> dict[Expr, int] | None:
+        """None when ``claim`` follows from the facts, linear as they are here. Values for which it does not otherwise:
+        where the unknowns were what they stand for, it may hold all the same."""
+        try:
+            goal = self._encoder.boolean(exactly(claim, context))
+        except Unsupported:
+            return {}
+        given: list[z3.BoolRef] = []
+        facts = context.facts()
+        for fact in facts:
+            with suppress(Unsupported):     # fewer facts prove less, never more
+                given.append(self._encoder.boolean(exactly(fact.condition, context)))
+        names = [v for v in order(claim, facts) if v.dtype == BOOL or v in self._encoder.terms]
+        for var in names:
+            given += self._encoder.bounds(var)
+        self._solver.add(*self._encoder.definitions[self._asserted :])
+        self._asserted = len(self._encoder.definitions)
+        self._solver.push()
+        try:
+            self._solver.add(*given, z3.Not(goal))
+            outcome = self._solver.check()
+            if outcome == z3.unsat:
+                return None
+            if outcome == z3.unknown:
+                return {}
+            model = self._solver.model()
+            return {v: int(model.eval(self._encoder.integer(v), model_completion=True).as_long()) for v in names
+                    if v.dtype != BOOL}
+        finally:
+            self._solver.pop()
+
+
+@lru_cache(maxsize=1 << 14)
+def unknown_products(expr: Expr) -> bool:
+    """True where ``expr`` has products or quotients of unknowns."""
+    for node in walk(expr):
+        if isinstance(node, Poly):
+            if any(len(monomial) > 1 for monomial, _ in node.terms):
+                return True
+        elif isinstance(node, Op) and (
+            (node.name == "mul" and all(constant(a) is None for a in node.args))
+            or (node.name in ("floordiv", "floormod", "truncdiv", "truncmod") and constant(node.args[1]) is None)
+        ):
+            return True
+    return False
+
+
+def exactly(condition: Expr, context: Context) -> Expr:
+    """``condition`` with comparisons of exact values, where the facts show that nothing in them wraps."""
+    if not isinstance(condition, Op) or condition.dtype != BOOL:
+        return condition
+    if condition.name in ("land", "lor", "lnot"):
+        return Op(condition.name, tuple(exactly(a, context) for a in condition.args), BOOL)
+    if condition.name in ("lt", "le", "gt", "ge", "eq", "ne") and all(a.dtype != BOOL for a in condition.args):
+        sides = [context.exact(a) for a in condition.args]
+        known = [s for s in sides if s is not None]
+        if len(known) == len(sides):
+            return Op(condition.name, tuple(known), BOOL)
+    return condition
