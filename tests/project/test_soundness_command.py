@@ -144,16 +144,17 @@ def test_every_family_makes_kernels_that_brute_force_can_judge(campaign_path: No
         outcome = judge.judged(made.text, made.values)[0]["outcome"]
         assert outcome not in judge.WRONG, f"seed {seed}\n{made.text}"
         seen.setdefault(family, set()).add(outcome)
-    assert set(seen) == {"scopes", "copies", "tiles", "exchanges", "late"}
+    assert set(seen) == {"scopes", "copies", "tiles", "exchanges", "late", "dealt"}
     assert all("proved right" in outcomes for outcomes in seen.values())
 
 
-def test_late_reads_are_right_and_wrong_in_like_numbers(campaign_path: None) -> None:
+@pytest.mark.parametrize("family", ["late", "dealt"])
+def test_a_family_has_right_and_wrong_kernels(campaign_path: None, family: str) -> None:
     families = importlib.import_module("soundness_campaign.families")
     judge = importlib.import_module("soundness_campaign.judge")
     seen: dict[object, int] = {}
     for seed in range(60):
-        made = families.alone("late", seed)
+        made = families.alone(family, seed)
         record = judge.judged(made.text, made.values)[0]
         assert record["outcome"] not in judge.WRONG, f"seed {seed}\n{made.text}"
         seen[record["outcome"]] = seen.get(record["outcome"], 0) + 1
