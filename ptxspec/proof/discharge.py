@@ -317,7 +317,8 @@ class Resolver:
             for item in draft.items:
                 for fact in item.context:
                     everything[fact.name] = None
-                for fact in session.core(item.claim, item.context) or ():
+                core = session.core(item.claim, item.context)
+                for fact in item.context if core is None else core:     # not known: any of them may be needed
                     used[fact.name] = None
             return tuple(used), tuple(n for n in everything if n not in used)
 

@@ -8,21 +8,20 @@ proved in the tests.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 
 import z3
 
 from ptxspec.proof.encode import Encoder, Unsupported, constant
-from ptxspec.proof.facts import Context
+from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.witness import order
-from ptxspec.scalar.expr import BOOL, Expr, Op, Poly, walk
+from ptxspec.scalar.expr import BOOL, Expr, Op, Poly, Var, walk
 
 #: Products and quotients of one kernel that are compared with each other; further ones are unknowns without relations.
 MOST = 24
-#: A question may take this part of what one in full may.
-PART = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,35 +154,31 @@ def covered(q: Quotient, product: Product, count: z3.ArithRef) -> list[z3.BoolRe
 
 
 class Linear:
-    """The linear questions of one kernel. Each may take a part of ``rlimit``, Z3's resource units."""
+    """The linear questions of one kernel. A claim may take ``most`` of Z3's resource units, a core ``small``."""
 
-    def __init__(self, rlimit: int) -> None:
+    def __init__(self, most: int, small: int) -> None:
+        self._most, self._small = most, small
         self._encoder = LinearEncoder()
         self._solver = z3.SimpleSolver()
         self._solver.set("random_seed", 0)
-        self._solver.set("rlimit", max(1, rlimit // PART))
+        self._solver.set("rlimit", most)
         self._asserted = 0
 
     def ask(self, claim: Expr, context: Context) -> dict[Expr, int] | None:
         """None when ``claim`` follows from the facts, linear as they are here. Values for which it does not otherwise:
         where the unknowns were what they stand for, it may hold all the same."""
+        facts = context.facts()
         try:
             goal = self._encoder.boolean(exactly(claim, context))
         except Unsupported:
             return {}
         given: list[z3.BoolRef] = []
-        facts = context.facts()
         for fact in facts:
             with suppress(Unsupported):     # fewer facts prove less, never more
                 given.append(self._encoder.boolean(exactly(fact.condition, context)))
-        names = [v for v in order(claim, facts) if v.dtype == BOOL or v in self._encoder.terms]
-        for var in names:
-            given += self._encoder.bounds(var)
-        self._solver.add(*self._encoder.definitions[self._asserted :])
-        self._asserted = len(self._encoder.definitions)
-        self._solver.push()
-        try:
-            self._solver.add(*given, z3.Not(goal))
+        names = self._names(claim, facts)
+        with self._asking(goal, names):
+            self._solver.add(*given)
             outcome = self._solver.check()
             if outcome == z3.unsat:
                 return None
@@ -192,6 +187,41 @@ class Linear:
             model = self._solver.model()
             return {v: int(model.eval(self._encoder.integer(v), model_completion=True).as_long()) for v in names
                     if v.dtype != BOOL}
+
+    def core(self, claim: Expr, facts: Sequence[Fact]) -> tuple[Fact, ...] | None:
+        """Facts from which ``claim`` follows; None where it does not by linear terms alone. Conditions are taken as
+        they stand: that nothing in one wraps may rest on another one."""
+        tracked: dict[str, tuple[Fact, z3.BoolRef]] = {}
+        try:
+            goal = self._encoder.boolean(claim)
+        except Unsupported:
+            return None
+        for number, fact in enumerate(facts):
+            with suppress(Unsupported):
+                tracked[f"fact!{number}"] = fact, self._encoder.boolean(fact.condition)
+        with self._asking(goal, self._names(claim, facts)):
+            for name, (_, term) in tracked.items():
+                self._solver.assert_and_track(term, name)
+            self._solver.set("rlimit", self._small)
+            outcome = self._solver.check()
+            self._solver.set("rlimit", self._most)
+            if outcome != z3.unsat:
+                return None
+            used = {str(n) for n in self._solver.unsat_core()}
+        return tuple(fact for name, (fact, _) in tracked.items() if name in used)
+
+    def _names(self, claim: Expr, facts: Sequence[Fact]) -> list[Var]:
+        return [v for v in order(claim, facts) if v.dtype == BOOL or v in self._encoder.terms]
+
+    @contextmanager
+    def _asking(self, goal: z3.BoolRef, names: Sequence[Var]) -> Iterator[None]:
+        """The solver with what is known of unknowns, and without ``goal``."""
+        self._solver.add(*self._encoder.definitions[self._asserted :])
+        self._asserted = len(self._encoder.definitions)
+        self._solver.push()
+        try:
+            self._solver.add(z3.Not(goal), *(b for v in names for b in self._encoder.bounds(v)))
+            yield
         finally:
             self._solver.pop()
 

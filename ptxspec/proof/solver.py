@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 RESOURCE_LIMIT = 8_000_000
 #: Queries of one kernel that may reach the limit; further ones get a small part of it.
 HARD_QUERIES = 20
+#: Questions in linear terms, and those about a few sizes, may take this part of the limit.
+LINEAR_PART = 8
+#: Cores of queries with products of unknowns that may go over their limit, before no more are asked for.
+HARD_CORES = 4
 #: What such queries get, and those whose answer blocks nothing: this fraction of the limit.
 SMALL_PART = 40
 
@@ -59,6 +63,7 @@ class Session:
         self._linear: Linear | None = None
         self._asserted = 0
         self._given_up = 0  # queries for proofs that reached the limit
+        self._no_core = 0   # cores that did
         self._answers: dict[tuple[Expr, Context], Answer] = {}
         self._undecided: set[Context] = set()
         self._reach: dict[frozenset[Expr], Env | Literal[False] | None] = {}  # by the conditions, whoever knows them
@@ -94,7 +99,6 @@ class Session:
                 self.statistics["cache"] += 1
                 return Answer("proved", how="cache")
         from ptxspec.proof.encode import Unsupported
-        from ptxspec.proof.linear import Linear, unknown_products
 
         encoder = self.encoder()
         try:
@@ -104,10 +108,9 @@ class Session:
         import z3
 
         self.statistics["z3"] += 1
-        hard = any(unknown_products(e) for e in (claim, *(f.condition for f in facts)))
+        hard = self._hard(claim, facts)
         if hard:
-            self._linear = self._linear or Linear(self.rlimit)
-            hint = self._linear.ask(claim, context)
+            hint = self._lines().ask(claim, context)
             if hint is None:
                 return self._by_z3(text)
             model = grounded.search(claim, facts, hint, self._of_sizes)
@@ -149,7 +152,7 @@ class Session:
 
     def _of_sizes(self, claim: Expr, context: Context) -> Env | None:
         """A counterexample where sizes are numbers; None where there is none, or it takes much work."""
-        session = Session(rlimit=max(1, self.rlimit // 8))
+        session = Session(rlimit=max(1, self.rlimit // LINEAR_PART))
         return session.decide(claim, context).model
 
     def _refuted(self, claim: Expr, facts: Sequence[Fact], dropped: Sequence[str]) -> Answer:
@@ -254,12 +257,19 @@ class Session:
             link = link.parent
 
     def core(self, claim: Expr, context: Context) -> tuple[Fact, ...] | None:
-        """The facts that a proof of ``claim`` uses (a small set, not always the smallest); None when not provable."""
+        """The facts that a proof of ``claim`` uses (a small set, not always the smallest); None when that is not known
+        or takes much work."""
         import z3
 
         from ptxspec.proof.encode import Unsupported
 
         facts = context.facts()
+        if self._hard(claim, facts):
+            if self._no_core >= HARD_CORES:
+                return None
+            found = self._lines().core(claim, facts)
+            self._no_core += found is None
+            return found
         encoder = self.encoder()
         solver = self.solver()
         tracked: dict[str, Fact] = {}
@@ -298,6 +308,20 @@ class Session:
 
             self._encoder = Encoder()
         return self._encoder
+
+    def _lines(self) -> Linear:
+        """The session's linear questions."""
+        if self._linear is None:
+            from ptxspec.proof.linear import Linear
+
+            self._linear = Linear(max(1, self.rlimit // LINEAR_PART), max(1, self.rlimit // SMALL_PART))
+        return self._linear
+
+    def _hard(self, claim: Expr, facts: Sequence[Fact]) -> bool:
+        """True where a query has products or quotients of unknowns."""
+        from ptxspec.proof.linear import unknown_products
+
+        return any(unknown_products(e) for e in (claim, *(f.condition for f in facts)))
 
     def solver(self) -> z3.Solver:
         """The session's solver, with every definition made so far asserted at its base."""
