@@ -1,9 +1,9 @@
 """Which values are fixed by others: the closure of what two threads are known to agree on.
 
 Rules, each proved with Z3 in the tests: a number written with digits fixes its digits; quotient and remainder fix the
-number; digits fix those among them; a remainder fixes a number whose range is no wider than the divisor; ``x ^ y`` and
-``y`` fix ``x``; a multiple's remainder fixes the number's remainder by what the multiplier leaves of the divisor; what
-is computed from fixed values is fixed.
+number, also where the quotient is cut again by another divisor; digits fix those among them; a remainder fixes a number
+whose range is no wider than the divisor; ``x ^ y`` and ``y`` fix ``x``; a multiple's remainder fixes the number's
+remainder by what the multiplier leaves of the divisor; what is computed from fixed values is fixed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,19 @@ from ptxspec.scalar.expr import INDEX, Const, Expr, Op, Poly, Var
 Digits = tuple[int, int | None]
 
 
-class Fixed:
-    """Values that are the same for two threads. ``shared`` says which variables are anyway."""
+def declared(value: Poly) -> int | None:
+    """The least value by the declared bounds of variables."""
+    return ix.bounds(value)[0]
 
-    def __init__(self, values: Iterable[Poly], shared: Callable[[Var], bool]) -> None:
+
+class Fixed:
+    """Values that are the same for two threads. ``shared`` says which variables are anyway, ``least`` what a value is
+    at least."""
+
+    def __init__(self, values: Iterable[Poly], shared: Callable[[Var], bool],
+                 least: Callable[[Poly], int | None] = declared) -> None:
         self.shared = shared
+        self.least = least
         self._known: set[Expr] = set()
         self._digits: dict[Poly, set[Digits]] = {}
         self._held: dict[Expr, bool] = {}
@@ -85,6 +93,8 @@ class Fixed:
         if node.name == "floordiv":
             partner = Op("floormod", node.args, INDEX)
             return [ix.index(left)] if partner in self._known and self.holds(right) and not self.holds(left) else []
+        if node.name == "floormod" and isinstance(left, Poly) and self._cut_further(left, ix.index(right)):
+            return [left]
         if node.name == "floormod":
             if not isinstance(left, Poly) or not isinstance(right, Poly) or not right.is_const or right.const <= 0:
                 return []
@@ -96,6 +106,19 @@ class Fixed:
                 if len(monomial) == 1 else []
         sides = [x for x, y in ((left, right), (right, left)) if self.holds(y) and not self.holds(x)]
         return [ix.index(x) for x in sides]
+
+    def _cut_further(self, quotient: Poly, by: Poly) -> bool:
+        """True where ``quotient`` is ``x // d``, and ``x // (d * by)`` is fixed, which is ``quotient // by``."""
+        if quotient.const or len(quotient.terms) != 1 or quotient.terms[0][1] != 1 or len(quotient.terms[0][0]) != 1:
+            return False
+        node = quotient.terms[0][0][0]
+        if not isinstance(node, Op) or node.dtype != INDEX or node.name != "floordiv" or not self.holds(by):
+            return False
+        value, first = (ix.index(a) for a in node.args)
+        if not all((low := self.least(d)) is not None and low >= 0 for d in (first, by)):
+            return False    # zero is none: what divides by it is refused
+        whole = ix.floordiv(value, ix.mul(first, by))
+        return all(part in self._known for monomial, _ in whole.terms for part in monomial)
 
 
 def _digits(terms: list[tuple[int, Expr]]) -> bool:

@@ -62,7 +62,7 @@ def _sifted(accesses: Sequence[Access], numbers: Sequence[Poly], sizes: Sequence
     while True:
         rows = _digit_rows(accesses, numbers, sizes, twin) or []
         found += _common([tuple(named(d, n) for d, n in zip(row, names, strict=True)) for row in rows])
-        if determined(found, twin, threads):
+        if determined(found, twin, threads, accesses):
             return True
         left = left_of(accesses, numbers, sizes, Fixed(found, twin.shared), names)
         if left is None:
@@ -277,14 +277,20 @@ def _below_one_step(accesses: Sequence[Access], addresses: Sequence[Poly], twin:
     return rests if len(steps) == 1 else None
 
 
-def determined(digits: Sequence[Poly], twin: Twin, threads: Threads) -> bool:
-    """True when the values of ``digits`` fix the thread (or the block)."""
+def determined(digits: Sequence[Poly], twin: Twin, threads: Threads, accesses: Sequence[Access]) -> bool:
+    """True when the values of ``digits``, which ``accesses`` have in common, fix the thread (or the block)."""
+
+    def least(value: Poly) -> int | None:
+        lows = [a.context.interval(value)[0] for a in accesses]
+        known = [low for low in lows if low is not None]
+        return min(known) if known and len(known) == len(lows) else None
+
     wanted = (
         [v for k, v in enumerate(threads.tid) if threads.block[k] > 1]
         if twin.one_block
         else [v for v in threads.ctaid if v.lo != v.hi]
     )
-    fixed = Fixed(digits, twin.shared)
+    fixed = Fixed(digits, twin.shared, least)
     return all(fixed.holds(v) for v in wanted)
 
 

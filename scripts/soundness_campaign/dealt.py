@@ -27,6 +27,42 @@ class Dealt(Family):
 
     def build(self) -> Made:
         """The kernel."""
+        return self.parts() if self.rng.random() < 0.3 else self.tiles()
+
+    def parts(self) -> Made:
+        """Numbers cut in three parts, by two divisors; an element for each number."""
+        r = self.rng
+        for name in "nmp":
+            low = r.choice((0, 1, 1))
+            self.values[name] = range(low, low + r.choice((1, 2)) + 1)
+        n, m, p = (self.values[name].stop - 1 for name in "nmp")
+        rows = max(int(self.rarely(str(m), str(m + 1), str(m - 1))), 1)
+        self.params = [f'B: T.Tensor(({rows}, {n}, {p}), "float32")', "n: T.int32", "m: T.int32", "p: T.int32"]
+        count = self.rarely("m * n * p", "n * m * p", "m * n * p + 1", "m * n", "(m + 1) * n * p")
+        threads, blocks = r.choice((1, 2, 4)), r.choice((1, 2))
+        self.emit(f"T.device_entry(launch=T.cuda.LaunchConfig(grid={blocks}, block={threads}))")
+        self.assumed()
+        step = self.rarely(str(threads * blocks), str(threads), "1")
+        start = f'T.cuda.block_idx("x") * {threads} + T.cuda.thread_idx("x")'
+        self.emit(f"for t in T.serial({start}, {count}, {step}):")
+        whole = self.rarely("t // (n * p)", "t // (p * n)", "t // p // n", "t // n // p", "t // (n * m)", "t // n")
+        middle = self.rarely("t // p % n", "t % (n * p) // p", "t // n % p", "t // p % m", "t // p % p")
+        self.emit(f"i, j, k = {whole}, {middle}, {self.rarely('t % p', 't % n', 't % 2')}", 2)
+        depth = 2
+        if r.random() < 0.4:
+            self.emit(f"if {self.rarely(f'i < {rows}', f'j < {n}', f'i < {rows} and j < {n} and k < {p}')}:", 2)
+            depth = 3
+        self.emit("B[i, j, k] = 1.0", depth)
+        return self.done()
+
+    def assumed(self) -> None:
+        """Lines for the ranges of the parameters."""
+        for name, values in self.values.items():
+            self.emit(f"T.assume({name} >= {values.start})")
+            self.emit(f"T.assume({name} <= {values.stop - 1})")
+
+    def tiles(self) -> Made:
+        """Tiles by quotient and remainder."""
         r, h, w = self.rng, self.height, self.width
         most: dict[str, int] = {}
         for name in ("n", "m"):
@@ -43,9 +79,7 @@ class Dealt(Family):
         blocks = 0 if flat else r.choice((1, 2, 3))
         grid = count if flat else str(blocks)
         self.emit(f"T.device_entry(launch=T.cuda.LaunchConfig(grid={grid}, block={h * w}))")
-        for name, values in self.values.items():
-            self.emit(f"T.assume({name} >= {values.start})")
-            self.emit(f"T.assume({name} <= {values.stop - 1})")
+        self.assumed()
         self.emit('tid = T.cuda.thread_idx("x")')
         self.emit('b = T.cuda.block_idx("x")')
         depth = 1

@@ -10,6 +10,7 @@ import z3
 from bounded_numbers import proved
 
 from ptxspec.proof import linear
+from ptxspec.proof.determine import Fixed
 from ptxspec.proof.facts import Context, Fact
 from ptxspec.proof.formula import le, lt
 from ptxspec.proof.linear import Linear, Product, Quotient
@@ -234,3 +235,22 @@ def test_linear_questions_prove_something() -> None:
     assert Linear(1_000_000, 200_000).ask(Op("eq", (ix.index(t), ix.index(u)), BOOL), context) is None
     less = Context().extend(fact(same[0])).extend(fact(same[1]))
     assert Linear(1_000_000, 200_000).ask(Op("eq", (ix.index(t), ix.index(u)), BOOL), less) is not None
+
+
+def test_a_quotient_cut_again_fixes_the_quotient() -> None:
+    """``x // d % y`` and ``x // (d * y)`` give ``x // d`` back, for divisors above zero only."""
+    x, d, y = (ix.index(v) for v in (X, N, M))
+    for n, m, value in pairs(range(1, 6), range(1, 6), range(-40, 40)):
+        assert value // n // m == value // (n * m)
+    assert 1 // 2 // -1 != 1 // (2 * -1)
+    quotient = ix.floordiv(x, d)
+    found = [ix.floormod(quotient, y), ix.floordiv(x, ix.mul(d, y))]
+
+    def shared(var: Var) -> bool:
+        return var is not X
+
+    assert Fixed(found, shared).holds(ix.index(quotient))
+    assert Fixed([*found, ix.floormod(x, d)], shared).holds(X)
+    assert not Fixed(found[:1], shared).holds(ix.index(quotient))
+    assert not Fixed(found, shared, lambda value: None).holds(ix.index(quotient))
+    assert not Fixed(found, lambda var: var is N).holds(ix.index(quotient))

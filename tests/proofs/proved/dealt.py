@@ -87,3 +87,30 @@ def more_than_there_are(B: T.Tensor((8, 24), "float32"), n: T.int32, m: T.int32)
     T.assume(m <= 3)
     t = T.cuda.block_idx("x")
     B[t // (n + 1), t % (n + 1) * 4 + T.cuda.thread_idx("x")] = 1.0
+
+
+depth = T.dim("depth")
+
+
+@T.function
+def elements_of_three_axes(A: T.Tensor((rows, cols, depth), "float32"), B: T.Tensor((rows, cols, depth), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=100, block=128))
+    T.assume(rows <= 1 << 10)
+    T.assume(cols <= 1 << 10)
+    T.assume(depth <= 1 << 10)
+    first = T.cuda.block_idx("x") * 128 + T.cuda.thread_idx("x")
+    for t in T.serial(first, rows * cols * depth, 12800):
+        i, j, k = t // (cols * depth), t // depth % cols, t % depth
+        B[i, j, k] = A[i, j, k]
+
+
+@T.function
+def tiles_of_many_arrays(A: T.Tensor((depth, rows, cols), "float32"), B: T.Tensor((depth, rows, cols), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=100, block=64))
+    T.assume(rows <= 1 << 12)
+    T.assume(cols <= 1 << 12)
+    T.assume(depth <= 1 << 12)
+    across, down = (cols + 31) // 32, (rows + 31) // 32
+    for t in T.serial(T.cuda.block_idx("x"), depth * down * across, 100):
+        at = (t // (down * across), t // across % down * 32, t % across * 32)
+        T.tile_store(B, T.tile_load(A, shape=(1, 32, 32), offset=at), offset=at)

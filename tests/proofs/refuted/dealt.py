@@ -11,6 +11,7 @@ EXPECT = {
     "one_column_less": ("P109", "the divisor must not be zero: `(cols + 63) // 64 - 1`"),
     "too_many_for_an_int32": ("P109", "does not fit int32"),
     "a_tile_too_many": ("P103", "n ="),
+    "axes_mixed_up": ("P107", "two threads write to one byte of B"),
 }
 
 
@@ -87,3 +88,19 @@ def a_tile_too_many(B: T.Tensor((3, 16), "float32"), n: T.int32):
     T.assume(n <= 4)
     t = T.cuda.block_idx("x")
     B[t // n, t % n * 4 + T.cuda.thread_idx("x")] = 1.0
+
+
+depth = T.dim("depth")
+
+
+@T.function
+def axes_mixed_up(A: T.Tensor((rows, cols, depth), "float32"), B: T.Tensor((rows, cols, depth), "float32")):
+    T.device_entry(launch=T.cuda.LaunchConfig(grid=100, block=128))
+    T.assume(rows <= 1 << 10)
+    T.assume(cols <= 1 << 10)
+    T.assume(depth <= 1 << 10)
+    first = T.cuda.block_idx("x") * 128 + T.cuda.thread_idx("x")
+    for t in T.serial(first, rows * cols * depth, 12800):
+        i, j, k = t // (cols * depth), t // depth % depth, t % depth
+        if j < cols:
+            B[i, j, k] = A[i, j, k]
