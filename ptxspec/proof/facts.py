@@ -208,17 +208,18 @@ class Context:
         self.linear = (*self.linear, (poly, fact))
         fresh: Ranges | None = None
         inside: list[Poly] = []
+        for atom in dict.fromkeys(a for monomial, _ in poly.terms if len(monomial) > 1 for a in monomial):
+            high = self.interval(Poly(poly.const, tuple(t for t in poly.terms if atom not in t[0])))[1]
+            if high is not None and high < 0 and self.interval(atom)[0] == 0:
+                # What it is a factor of is above zero, so it is not zero itself.
+                fresh = dict(self.ranges) if fresh is None else fresh
+                fresh[atom] = (1, fresh.get(atom, (None, None))[1])
         for monomial, coefficient in poly.terms:
+            if len(monomial) != 1:
+                continue
             rest = Poly(poly.const, tuple(t for t in poly.terms if t[0] != monomial))
             high = self.interval(rest)[1]
             if high is None:
-                continue
-            if len(monomial) != 1:
-                if coefficient > 0 and high < 0:    # a product above zero: a factor that is not below is above, too
-                    for atom in monomial:
-                        if self.interval(atom)[0] == 0:
-                            fresh = dict(self.ranges) if fresh is None else fresh
-                            fresh[atom] = (1, fresh.get(atom, (None, None))[1])
                 continue
             atom = monomial[0]
             low, top = (fresh or self.ranges).get(atom, (None, None))

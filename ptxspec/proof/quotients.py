@@ -46,14 +46,27 @@ def by_unknown(atom: Op, value: Poly, by: Poly, known: Iterable[Poly], shows: Ca
     most: list[Poly] = []
     for fact in known:
         limit = ix.add(fact, value)      # value <= limit
-        whole = exact_div(ix.sub(limit, limit.const), by)
-        if whole is not None:
-            most.append(ix.add(ix.sub(whole, own), max(limit.const, -1)))
+        for count in _counts(limit, by):
+            room = ix.sub(ix.mul(count, by), limit)
+            if shows(ix.sub(room, 1)):      # value < count * by
+                most.append(ix.sub(ix.sub(count, own), 1))
+            elif limit.const >= 0 and shows(ix.add(room, limit.const)):     # value <= count * by + limit.const
+                most.append(ix.add(ix.sub(count, own), limit.const))
     for product in () if most else (p for node in walk(value) for p in _products(node)):
-        whole = exact_div(product, by)
-        if whole is not None and shows(ix.sub(ix.sub(product, 1), value)):      # value < product
-            most.append(ix.sub(ix.sub(whole, own), 1))
+        for count in _counts(product, by):
+            if shows(ix.sub(ix.sub(ix.mul(count, by), 1), value)):      # value < count * by
+                most.append(ix.sub(ix.sub(count, own), 1))
     return least + most
+
+
+def _counts(number: Poly, by: Poly) -> list[Poly]:
+    """What ``by`` may have been multiplied with to give about ``number``: what its terms divide, all and each."""
+    found: dict[Poly, None] = {}
+    for part in by.terms:
+        counts = [exact_div(Poly(0, (term,)), Poly(0, (part,))) for term in number.terms]
+        known = [c for c in counts if c is not None]
+        found |= dict.fromkeys(c for c in (ix.total(known), *known) if not c.is_const)
+    return list(found)
 
 
 def _products(node: Expr) -> list[Poly]:

@@ -1,7 +1,8 @@
 """Random kernels that deal tiles out by a number that only a launch knows: ``t // n`` and ``t % n``.
 
-A block takes one tile, or every so many; a thread one element of it. Right ones are left so or broken: other divisors,
-tiles wider or narrower than their distance, too many tiles, guards left out, tiles from the last one on.
+A block takes one tile, or every so many; a thread one element of it. Or numbers are cut in three parts, an element for
+each. Right ones are left so or broken: other divisors, tiles wider or narrower than their distance, too many tiles,
+guards left out, tiles from the last one on.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ def _solvers(figures: Result) -> list[str]:
     count: dict[str, int] = figures["count"]
     names = ("goals", "decided by the normaliser", "prover and cvc5 agree", "prover and Z3 agree", "Z3 and cvc5 agree",
              "prover and cvc5 contradict", "prover and Z3 contradict", "Z3 and cvc5 contradict", "prover undecided",
-             "Z3 undecided", "cvc5 undecided", "no encoding")
+             "Z3 undecided", "cvc5 undecided", "no encoding, or a quotient of unknowns")
     return ["## A second solver", "",
             f"The goals of {figures['written']:,} written kernels (`tests/proofs`, `examples`) and "
             f"{figures['kernels'] - figures['written']:,} random ones, each decided by the prover "

@@ -18,7 +18,7 @@ from ptxspec.proof.quotients import at_least, by_constant, by_unknown
 from ptxspec.scalar import index as ix
 from ptxspec.scalar import typed
 from ptxspec.scalar.evaluate import evaluate
-from ptxspec.scalar.expr import BOOL, INDEX, Expr, Op, Poly, Var
+from ptxspec.scalar.expr import BOOL, INDEX, Expr, Op, Poly, Var, variables
 
 
 def quotient(name: str = "") -> tuple[Quotient, list[z3.BoolRef]]:
@@ -93,13 +93,36 @@ def holds_everywhere(claims: list[Poly], *given: Poly) -> None:
             assert all(evaluate(c, env) >= 0 for c in claims), env
 
 
+def clearly(value: Poly) -> bool:
+    """True where a value is at least zero by the bounds of its variables alone."""
+    low = ix.bounds(value)[0]
+    return low is not None and low >= 0
+
+
+@pytest.mark.parametrize("divisor", [ix.add(N, 1), ix.add(N, 2), ix.add(N, X, 1)])
+@pytest.mark.parametrize("more", [-2, -1, 0, 3])
+def test_divisors_of_several_terms_bound_quotients(divisor: Poly, more: int) -> None:
+    """``x <= (n + 1) * m + more``, written out, and ``x <= n * m + more`` bound ``x // (n + 1)`` by ``m``."""
+    value = Var("value", "int32", "param", 0, 40)
+    y = ix.index(value)
+    atom = Op("floordiv", (y, divisor), INDEX)
+    for product in (ix.mul(divisor, M), ix.mul(N, M)):
+        fact = ix.sub(ix.add(product, more), y)
+        found = by_unknown(atom, y, divisor, [fact], clearly)
+        assert any(M in variables(claim) for claim in found)
+        for n, m, x, v in pairs(range(1, 5), range(5), range(3), range(41)):
+            env: dict[Expr, int] = {N: n, M: m, X: x, value: v}
+            if evaluate(fact, env) >= 0:
+                assert all(evaluate(claim, env) >= 0 for claim in found), env
+
+
 @pytest.mark.parametrize("more", [-3, -1, 0, 1, 5])
 def test_numbers_below_a_product_have_few_quotients(more: int) -> None:
     """``x <= n * m + more`` bounds ``x // n``."""
     x, n = ix.index(X), ix.index(N)
     fact = ix.sub(ix.add(ix.mul(N, M), more), x)
     atom = Op("floordiv", (x, n), INDEX)
-    found = by_unknown(atom, x, n, [fact], lambda value: False)
+    found = [claim for claim in by_unknown(atom, x, n, [fact], clearly) if M in variables(claim)]
     assert len(found) == 1
     holds_everywhere(found, fact)
     tighter = [ix.sub(found[0], 1)]
@@ -126,7 +149,7 @@ def test_a_number_that_is_shown_to_be_small_has_few_quotients() -> None:
 
 def test_remainders_are_below_their_divisor() -> None:
     x, n = ix.index(X), ix.index(N)
-    found = by_unknown(Op("floormod", (x, n), INDEX), x, n, [], lambda value: False)
+    found = by_unknown(Op("floormod", (x, n), INDEX), x, n, [], clearly)
     assert found
     holds_everywhere(found)
 
