@@ -76,6 +76,8 @@ def faults(kernel: ir.Kernel, scalars: Mapping[str, int], unfilled: bool) -> lis
             arguments.append(ScalarArgument(scalars[source.name], parameter.type))
     named: dict[Expr, int] = {p: scalars[p.name] for p in kernel.params if isinstance(p, Var)}
     grid = tuple(int(evaluate(g, named)) for g in kernel.launch.grid)
+    if 0 in grid:       # nothing runs: no launch at all
+        return []
     try:
         result = simulate(module.ptx, module.entry, grid, kernel.launch.block, arguments,
                           cluster=kernel.launch.cluster, dynamic_shared=module.shared_dynamic,
