@@ -30,7 +30,7 @@ def make(seed: int) -> tuple[str, Made]:
         return "exchanges", Exchanges(rng).build()
     if seed % LATE == 12:
         return "late", Late(rng).build()
-    if seed % DEALT == 4:
+    if seed % DEALT == 16:
         return "dealt", Dealt(rng).build()
     chosen = rng.choice((Scopes, Scopes, Copies, Tiles, Tiles, Tiles))
     return chosen.__name__.lower(), chosen(rng).build()
