@@ -47,7 +47,7 @@ class LinearEncoder(Encoder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._quotients: dict[tuple[int, int], Quotient] = {}
+        self._quotients: list[Quotient] = []
         self._products: dict[tuple[int, ...], Product] = {}
 
     def _times(self, factors: list[z3.ArithRef]) -> z3.ArithRef:
@@ -61,27 +61,24 @@ class LinearEncoder(Encoder):
                 for other in self._products.values():
                     self.definitions += ordered(found, other)
             self._products[key] = found
-            for quotient in list(self._quotients.values())[:MOST]:
+            for quotient in self._quotients[:MOST]:
                 self._covered(quotient, found)
         return found.value
 
-    def _division(self, name: str, expr: Op, x: z3.ArithRef, y: z3.ArithRef) -> z3.ArithRef:
-        if constant(expr.args[1]) is not None:
-            return super()._division(name, expr, x, y)
-        if name.startswith("trunc"):
-            return self.fresh("quotient")   # nothing is said of it
-        key = (x.get_id(), y.get_id())
-        found = self._quotients.get(key)
-        if found is None:
-            found = Quotient(x, y, self.fresh("whole"), self.fresh("rest"))
-            if len(self._quotients) < MOST:
-                self.definitions += parts(found)
-                for other in self._quotients.values():
-                    self.definitions += compared(found, other)
-            self._quotients[key] = found
-            for product in list(self._products.values())[:MOST]:
-                self._covered(found, product)
-        return found.whole if name == "floordiv" else found.rest
+    def _define(self, kind: str, x: z3.ArithRef, y: z3.ArithRef, q: z3.ArithRef, r: z3.ArithRef) -> None:
+        if z3.is_int_value(y):
+            super()._define(kind, x, y, q, r)
+            return
+        if kind == "trunc":
+            return      # nothing is said of it
+        found = Quotient(x, y, q, r)
+        if len(self._quotients) < MOST:
+            self.definitions += parts(found)
+            for other in self._quotients:
+                self.definitions += compared(found, other)
+        self._quotients.append(found)
+        for product in list(self._products.values())[:MOST]:
+            self._covered(found, product)
 
     def _covered(self, quotient: Quotient, product: Product) -> None:
         """Add what a product of the divisor says of the quotient."""

@@ -10,7 +10,7 @@ from ptxspec.proof.goals import Draft, Item, Positive, Wrap
 from ptxspec.proof.interval import interval
 from ptxspec.proof.tree import Loop, Step
 from ptxspec.scalar import index as ix
-from ptxspec.scalar.expr import BITS, Const, Expr, Op, int_range, walk
+from ptxspec.scalar.expr import BITS, Const, Expr, Op, int_range
 
 
 def wrap_draft(step: Step) -> Draft | None:
@@ -68,19 +68,16 @@ def division_items(expr: Expr, context: Context) -> list[Item]:
 
 
 def before_division(context: Context, divisor: Expr) -> Context:
-    """The facts of ``context`` without the parts that divide by ``divisor`` themselves."""
+    """The facts of ``context`` without the parts that divide by ``divisor`` themselves; the same where none does."""
     by = ix.index(divisor)
-
-    def divides(part: Expr) -> bool:
-        return any(isinstance(n, Op) and n.name in ("floordiv", "floormod", "truncdiv", "truncmod")
-                   and ix.index(n.args[1]) == by for n in walk(part))
-
-    result = Context()
+    result, cut = Context(), False
     for fact in context.facts():
         parts = formula.conjuncts(fact.condition)
-        kept = [p for p in parts if not divides(p)]
-        result = result.extend(fact if len(kept) == len(parts) else replace(fact, condition=formula.conj(kept)))
-    return result
+        kept = [p for p in parts if all(n.name in ("shl", "shr") or ix.index(n.args[1]) != by for n in divisions(p))]
+        if len(kept) < len(parts):
+            fact, cut = replace(fact, condition=formula.conj(kept)), True
+        result = result.extend(fact)
+    return result if cut else context
 
 
 def loop_drafts(loop: Loop) -> list[Draft]:

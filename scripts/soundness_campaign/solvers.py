@@ -10,11 +10,11 @@ import z3
 
 from ptxspec.lang import ir
 from ptxspec.proof import discharge
-from ptxspec.proof.encode import Encoder, Unsupported, constant
-from ptxspec.proof.facts import Context
+from ptxspec.proof.encode import Encoder, Unsupported
+from ptxspec.proof.facts import Context, divisions
 from ptxspec.proof.solver import Answer, Session
 from ptxspec.proof.witness import order
-from ptxspec.scalar.expr import BOOL, Const, Expr, Op, walk
+from ptxspec.scalar.expr import BOOL, Const, Expr
 
 Z3_LIMIT = 2_000_000       # Z3's resource units for one goal
 CVC5_LIMIT = "100000"      # cvc5's
@@ -53,8 +53,7 @@ def goals(kernel: ir.Kernel) -> dict[tuple[Expr, Context], Answer]:
 
 
 def _divides_by_unknown(expr: Expr) -> bool:
-    return any(isinstance(n, Op) and n.name in ("floordiv", "floormod", "truncdiv", "truncmod")
-               and constant(n.args[1]) is None for n in walk(expr))
+    return any(n.name not in ("shl", "shr") for n in divisions(expr))
 
 
 def smt(claim: Expr, context: Context) -> str | None:
