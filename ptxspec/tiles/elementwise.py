@@ -58,14 +58,14 @@ def assigned(tracer: Tracer, plan: Plan, cells: TensorView, value: Callable[[At]
 
 def visit(tracer: Tracer, plan: Plan, body: Callable[[At, tuple[Expr, ...]], None]) -> None:
     """``body(at, coordinates)`` for each element that the executing thread owns, ``at`` its repeat and word."""
-    thread = tracer.linear_thread()
+    thread, groups = tracer.linear_thread(), plan.joined()
 
     def group(repeat: Expr) -> None:
-        first = plan.at(repeat, thread)
+        first = groups.at(repeat, thread)
         with loop(tracer, plan.words, "word", unroll=True) as word:
             still = isinstance(word, Const)
-            body((repeat, word), tuple(typed.binary("add", c, word) if k == plan.axis and not still else c
-                                       for k, c in enumerate(first)))
+            body((repeat, word), plan.apart(tuple(typed.binary("add", c, word) if k == groups.axis and not still else c
+                                                  for k, c in enumerate(first))))
 
     if plan.full:
         with loop(tracer, plan.full, "repeat", unroll=True) as repeat:

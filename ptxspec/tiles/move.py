@@ -14,7 +14,7 @@ from ptxspec.tiles.build import both, either, into, issue, loop, registers, when
 from ptxspec.tiles.places import note as note_rows
 from ptxspec.tiles.places import places
 from ptxspec.tiles.plan import Plan, Turn
-from ptxspec.tiles.region import Region
+from ptxspec.tiles.region import Region, natural
 from ptxspec.tiles.widths import dealt, note
 
 Body = Callable[[Expr, tuple[Expr, ...]], None]
@@ -98,16 +98,17 @@ Piece = Callable[[Expr, Expr | int, tuple[Expr, ...]], None]
 
 def for_each_piece(tracer: Tracer, plan: Plan, width: int, body: Piece) -> None:
     """``body(repeat, first word, coordinates)`` for each run of ``width`` words of every group."""
+    groups = plan.joined()
 
     def group(repeat: Expr, at: tuple[Expr, ...]) -> None:
         with loop(tracer, plan.words // width, "piece", unroll=True) as piece:
             single = isinstance(piece, Const)
             first: Expr | int = 0 if single else typed.binary("mul", piece, width)
             moved = at if single else tuple(
-                typed.binary("add", c, first) if k == plan.axis else c for k, c in enumerate(at))
-            body(repeat, first, moved)
+                typed.binary("add", c, first) if k == groups.axis else c for k, c in enumerate(at))
+            body(repeat, first, plan.apart(moved))
 
-    each(tracer, plan, group)
+    each(tracer, groups, group)
 
 
 def edge(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Run) -> None:
@@ -187,8 +188,10 @@ def _both_ways(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Ru
     if plan.turn is not None:
         _turned_ways(tracer, verb, region, plan, plan.turn, cells, whole)
         return
-    limited = dealt(plan.shape[plan.axis], plan.axis, plan.words, region.natural(plan.axis))
-    region, plan = _simplest(region, plan)
+    groups = plan.joined()
+    extent = groups.shape[groups.axis]
+    limited = dealt(extent, plan.axis, plan.words, natural(extent, region.bytes))
+    region, plan = simplest(region, plan)
     width = min(plan.words, region.words(plan.axis), verb.limit(region.array))
     note(tracer, verb, region, plan.axis, width, limited, edges=not sure(whole))
     if sure(whole):
@@ -256,13 +259,14 @@ def put(at: tuple[Expr, ...], axis: int, value: Expr) -> tuple[Expr, ...]:
     return tuple(value if k == axis else c for k, c in enumerate(at))
 
 
-def _simplest(region: Region, plan: Plan) -> tuple[Region, Plan]:
+def simplest(region: Region, plan: Plan) -> tuple[Region, Plan]:
     """The same groups with trailing axes merged where the tile takes them whole: their numbers stay the same."""
     while plan.axis == len(plan.shape) - 1 and plan.shape == region.shape:
         flat = region.merged()
         if flat is None or flat.words(len(flat.shape) - 1) < min(plan.words, region.words(plan.axis)):
             break
-        region, plan = flat, Plan(flat.shape, len(flat.shape) - 1, plan.words, plan.threads)
+        region, plan = flat, Plan(flat.shape, len(flat.shape) - 1, plan.words, plan.threads,
+                                  run=max(plan.run - 1, 1))
     return region, plan
 
 

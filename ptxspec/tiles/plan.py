@@ -29,13 +29,17 @@ class Turn:
 @dataclass(frozen=True)
 class Plan:
     """A tile of ``shape`` in groups of ``words`` elements along ``axis``, over ``threads`` threads; rows may be turned,
-    where nobody but the owner looks at elements (:mod:`ptxspec.tiles.tape`)."""
+    where nobody but the owner looks at elements (:mod:`ptxspec.tiles.tape`).
+
+    Groups may run along the last ``run`` axes as if they were one, where that is all there is to take together: a
+    vec3's three components are no whole vector, those of four neighbours are."""
 
     shape: tuple[int, ...]
     axis: int
     words: int
     threads: int
     turn: Turn | None = None
+    run: int = 1
 
     @property
     def groups(self) -> int:
@@ -67,6 +71,8 @@ class Plan:
         The repeat's part of a coordinate is kept apart from the thread's wherever block size and extents allow it, so
         that the thread's is computed once, and conditions on axes that all repeats share are computed once as well.
         """
+        if self.run > 1:
+            return self.apart(self.joined().at(repeat, thread))
         found: dict[int, Expr] = {}
         below = 1
         for axis in reversed(self.order()):
@@ -96,6 +102,22 @@ class Plan:
             value = _plus(_over(thread, below), repeat, self.threads // below)
         return value if slowest and (ix.bounds(ix.index(value))[1] or extent) < extent else _within(value, extent)
 
+    def joined(self) -> Plan:
+        """The same groups, with the axes that they run along as one."""
+        if self.run == 1:
+            return self
+        shape = (*self.shape[:-self.run], prod(self.shape[-self.run:]))
+        return Plan(shape, len(shape) - 1, self.words, self.threads)
+
+    def apart(self, at: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Coordinates of :meth:`joined` as those of the tile."""
+        *outer, place = at
+        inner: list[Expr] = []
+        for extent in reversed(self.shape[len(self.shape) - self.run + 1:]):
+            inner.insert(0, _within(place, extent))
+            place = _over(place, extent)
+        return (*outer, place, *inner)
+
     def vectors(self, words: int) -> Plan:
         """The same rows in vectors of ``words`` elements, one a group: coordinates along ``axis`` count vectors."""
         count = self.shape[self.axis] // words
@@ -103,7 +125,7 @@ class Plan:
 
     def narrowed(self, words: int) -> Plan:
         """The same tile in smaller groups."""
-        return Plan(self.shape, self.axis, words, self.threads)
+        return Plan(self.shape, self.axis, words, self.threads, run=self.run if self.shape[self.axis] % words else 1)
 
     def layout(self) -> TileLayout:
         """Repeat, thread and word of each element in group order, as a layout to look at."""

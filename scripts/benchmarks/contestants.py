@@ -89,6 +89,16 @@ def warp_kernels(remark: Remark) -> ModuleType | None:
     return module
 
 
+def kernels_by_hand(remark: Remark) -> ModuleType | None:
+    """The module of tiles written by hand in CUDA C++, or ``None`` with a remark where cupy is absent."""
+    try:
+        from benchmarks.peers import by_hand
+    except ImportError as error:
+        remark(f"no kernels by hand: {error}")
+        return None
+    return by_hand
+
+
 def gigabytes(ms: float, moved: int) -> float:
     """GB/s for ``moved`` bytes, read and written together, in ``ms`` milliseconds."""
     return moved / ms / 1e6

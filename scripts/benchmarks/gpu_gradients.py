@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 import torch
 
-from benchmarks.contestants import gigabytes, ours, versus, warp_kernels
+from benchmarks.contestants import gigabytes, kernels_by_hand, ours, versus, warp_kernels
 from benchmarks.kernels import tiles
 from benchmarks.race import Contestant, Median, fastest, final, race, require_gpu
 from benchmarks.record import Result
@@ -25,7 +26,8 @@ METHOD = (
     "Ours also with `dynamic_smem_bytes` that let fewer blocks be resident. GB/s count each gradient's "
     "bytes as often as they must move: read, added to (read and written), cleared. Every contestant "
     "first runs once on random gradients of small whole numbers, and all bytes are compared. \"Persistent\": tiles "
-    "dealt out to a few blocks a multiprocessor, as Warp's grid-stride loop does. The three best of each kind run a "
+    "dealt out to a few blocks a multiprocessor, as Warp's grid-stride loop does. \"Seen flat\": a dense matrix as one "
+    "row, in runs of as many elements as a tile has, on both sides. The three best of each kind run a "
     "final of 31 rounds, from which the rows are; the note says how wide the middle half of the rounds was."
 )
 
@@ -35,14 +37,31 @@ RESIDENT = ((64, 16), (64, 20), (384, 2), (384, 3), (512, 2), (512, 3), (768, 1)
 
 @dataclass(frozen=True)
 class Work:
-    """One comparison: the adjoint of a copy or (``adds``) an accumulation of ``(n, m)`` in tiles."""
+    """One comparison: the adjoint of a copy or (``adds``) an accumulation of ``(n, m)`` in tiles; those of one axis see
+    the matrix as one row. ``inner`` scalars make one element (3 for vec3)."""
 
     words: str
     n: int
     m: int
     dtype: str
     adds: bool = False
-    tile: tuple[int, int] = (64, 64)
+    tile: tuple[int, ...] = (64, 64)
+    inner: int = 1
+
+    @property
+    def flat(self) -> bool:
+        """The matrix is seen as one row."""
+        return len(self.tile) == 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the arrays, in scalars."""
+        return (self.n, self.m) if self.inner == 1 else (self.n, self.m, self.inner)
+
+    @property
+    def warp_dtype(self) -> str:
+        """Warp's name of the element type."""
+        return f"vec{self.inner}" if self.inner > 1 else self.dtype
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -52,19 +71,21 @@ class Work:
     @property
     def counts(self) -> tuple[int, ...]:
         """Neighbouring tiles that a block takes, on both sides: all loaded, then all stored."""
-        return (1, 2) if self.m % 64 else (1,)
+        return (1, 2) if self.m % 64 and not self.flat else (1,)
 
     @property
     def moved(self) -> int:
         """Bytes that must travel: the seed read, the sum read and written, and the seed cleared by a copy."""
         size = torch.empty((), dtype=getattr(torch, self.dtype)).element_size()
-        return self.n * self.m * size * (3 if self.adds else 4)
+        return prod(self.shape) * size * (3 if self.adds else 4)
 
 
 def works(quick: bool) -> list[Work]:
     """Sizes from L2 to 1 GiB, half precision, partial edges."""
     if quick:
         return [Work("copy 64x64 f32, 2047x2044", 2047, 2044, "float32"),
+                Work("copy 2047x2045 f32 seen flat, 4096 at a time", 2047, 2045, "float32", tile=(4096,)),
+                Work("copy 32x64 vec3, 512x512", 512, 512, "float32", tile=(32, 64), inner=3),
                 Work("accumulate 64x64 f32, 1 MiB", 512, 512, "float32", True)]
     return [
         Work("copy 64x64 f32, 1 GiB an array", 16384, 16384, "float32"),
@@ -72,6 +93,8 @@ def works(quick: bool) -> list[Work]:
         Work("copy 64x64 f16, 512 MiB an array", 16384, 16384, "float16"),
         Work("copy 64x64 f32, 16350x16348, partial edges", 16350, 16348, "float32"),
         Work("copy 64x64 f32, 16383x16381, partial edges", 16383, 16381, "float32"),
+        Work("copy 16383x16381 f32 seen flat, 4096 at a time", 16383, 16381, "float32", tile=(4096,)),
+        Work("copy 32x64 vec3, 768 MiB an array", 8192, 8192, "float32", tile=(32, 64), inner=3),
         Work("accumulate 64x64 f32, 1 GiB an array", 16384, 16384, "float32", True),
     ]
 
@@ -90,7 +113,7 @@ class Arrays:
     def of(cls, work: Work) -> Arrays:
         """Fresh arrays; the seed holds small whole numbers, so that sums are exact."""
         dtype = getattr(torch, work.dtype)
-        seed = torch.randint(-8, 9, (work.n, work.m), device="cuda").to(dtype)
+        seed = torch.randint(-8, 9, work.shape, device="cuda").to(dtype)
         return cls(*(torch.zeros_like(seed) for _ in range(4)), seed)
 
     def wrong(self, work: Work, launch: Callable[[], object]) -> str:
@@ -114,31 +137,35 @@ def _ours(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Con
         name = f"{'register' if atomics else 'plain'}, {threads} threads{_several(count)}"
         if work.adds:
             kernel = tiles.accumulate(work.n, work.m, work.dtype, work.tile, threads)
-        elif count > 1:
-            kernel = tiles.copy_several((work.n, work.m), work.dtype, work.tile, count, threads, "register",
-                                        together=True)
         else:
-            kernel = tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, "register", True)
+            kernel = _copy(work, threads, count)
         found += ours(name, lambda k=kernel, a=atomics: k.adjoint(atomics=a), given, remark)
     for atomics, (threads, resident) in itertools.product((True, False), () if work.adds else RESIDENT):
         name = f"{'register' if atomics else 'plain'}, {threads} threads, {resident} blocks a multiprocessor"
-        kernel = tiles.copy_several((work.n, work.m), work.dtype, work.tile, 1, threads, "register",
-                                    extra=tiles.spare(resident, 0))
+        kernel = _copy(work, threads, 1, tiles.spare(resident, 0))
         found += ours(name, lambda k=kernel, a=atomics: k.adjoint(atomics=a), given, remark)
     return found
+
+
+def _copy(work: Work, threads: int, count: int, extra: int = 0) -> object:
+    """The copy whose adjoint is measured."""
+    if work.flat:
+        return tiles.copy_flat(work.shape, work.dtype, work.tile[0], threads, "register", extra=extra)
+    tile = work.tile if work.inner == 1 else (*work.tile, work.inner)
+    return tiles.copy_several(work.shape, work.dtype, tile, count, threads, "register", extra=extra)
 
 
 def _by_hand(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Contestant]:
     """The plain adjoint of float32 copies in CUDA C++, as a bound; empty with a remark where cupy is absent."""
     if work.adds or work.dtype != "float32":
         return []
-    try:
-        from benchmarks.peers import by_hand
-    except ImportError as error:
-        remark(f"no kernels by hand: {error}")
+    by_hand = kernels_by_hand(remark)
+    if by_hand is None:
         return []
+    rows, (height, width) = (1, (1, *work.tile)) if work.flat else (work.n, work.tile)
+    ga, gb = (x.view(rows, -1) for x in (arrays.ga, arrays.gb))
     return [Contestant(f"by hand, {threads} threads, {ahead} in flight{_several(count)}",
-                       by_hand.adjoint(arrays.ga, arrays.gb, (work.tile[0], work.tile[1] * count), threads, ahead))
+                       by_hand.adjoint(ga, gb, (height, width * work.inner * count), threads, ahead))
             for (threads, ahead), count in itertools.product(by_hand.VARIANTS, work.counts)]
 
 
@@ -148,7 +175,7 @@ def _several(count: int) -> str:
 
 def _persistent(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[Contestant]:
     """Tiles dealt out to few blocks, so that additions stay near each other in memory."""
-    if work.adds:
+    if work.adds or work.flat or work.inner > 1:
         return []
     found = []
     units = torch.cuda.get_device_properties(0).multi_processor_count
@@ -163,15 +190,15 @@ def _persistent(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> li
 def _warps(work: Work, arrays: Arrays, warp: object, remark: Callable[[str], None]) -> list[Contestant]:
     found = []
     out = "tile_atomic_add" if work.adds else "tile_store"
-    warp.build_tiles(work.dtype, work.tile, (True,), out, True,  # type: ignore[attr-defined]
+    views = [x.view(-1) if work.flat else x for x in (arrays.a, arrays.b, arrays.ga, arrays.gb)]
+    warp.build_tiles(work.warp_dtype, work.tile, (True,), out, True,  # type: ignore[attr-defined]
                      blocks=work.blocks, counts=work.counts)
     for storage, threads, grid_stride, count in itertools.product(
             ("register", "shared"), work.blocks, (True, False), work.counts):
         name = f"Warp {storage}, {threads} threads{'' if grid_stride else ', no grid stride'}{_several(count)}"
         try:
             launch = warp.backward(  # type: ignore[attr-defined]
-                (arrays.a, arrays.b), (arrays.ga, arrays.gb), work.dtype, work.tile, storage, grid_stride, threads, out,
-                count)
+                views[:2], views[2:], work.warp_dtype, work.tile, storage, grid_stride, threads, out, count)
         except Exception as error:
             remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
             continue

@@ -9,7 +9,16 @@ from math import prod
 
 import torch
 
-from benchmarks.contestants import gigabytes, memcpy, memcpy_2d, ours, torch_copy, versus, warp_kernels
+from benchmarks.contestants import (
+    gigabytes,
+    kernels_by_hand,
+    memcpy,
+    memcpy_2d,
+    ours,
+    torch_copy,
+    versus,
+    warp_kernels,
+)
 from benchmarks.race import Contestant, Median, compete, fastest, final, random_bits, require_gpu
 from benchmarks.record import Result
 from ptxspec import T
@@ -22,7 +31,8 @@ METHOD = (
     "sides; on both sides also with two neighbouring tiles a block (and four partial ones), loaded before they are "
     "stored, and ours one after the other; in one dimension also with arrays declared `align=8`, which makes ours move "
     "8 bytes an access; ours also with `dynamic_smem_bytes` that let fewer blocks be resident, which Warp's launches "
-    "have no word for. Otherwise as in the dense copy. \"By hand\": the same tiles in CUDA C++, 64 to 1,024 threads, 1 "
+    "have no word for. \"Seen flat\": dense matrices as one row, in runs of as many elements as a tile has, on both "
+    "sides. Otherwise as in the dense copy. \"By hand\": the same tiles in CUDA C++, 64 to 1,024 threads, 1 "
     "to 4 vectors of a thread in flight, one or two tiles a block, rows of odd pitch from their first 16-byte boundary "
     "on; it bounds what tiles can reach. The driver's copy and torch's go along memory and know of no "
     "tiles. The three best of each storage on both sides run a final of 31 rounds, from which the rows are: first the "
@@ -42,7 +52,7 @@ TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint
 @dataclass(frozen=True)
 class Work:
     """One comparison: arrays ``(n, m)`` (or ``(n,)`` with ``m`` 0) of ``dtype`` in tiles; ``pitch`` pads the rows,
-    ``inner`` scalars make one element (3 for vec3)."""
+    ``inner`` scalars make one element (3 for vec3); ``flat``: the matrix seen as one row, in tiles of one axis."""
 
     words: str
     n: int
@@ -52,6 +62,7 @@ class Work:
     partial: bool = False
     pitch: int | None = None
     inner: int = 1
+    flat: bool = False
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -61,7 +72,7 @@ class Work:
     @property
     def counts(self) -> tuple[int, ...]:
         """Neighbouring tiles that a block loads before it stores them, on both sides."""
-        return (1, 2, 4) if self.partial else (1, 2)
+        return (1,) if self.flat else (1, 2, 4) if self.partial else (1, 2)
 
     @property
     def warp_dtype(self) -> str:
@@ -74,6 +85,8 @@ def works(quick: bool) -> list[Work]:
     small = Work("64x64 f32, 16 MiB each way", 2048, 2048, "float32", (64, 64))
     if quick:
         return [small, Work("64x64 f32, 2047x2045, partial edges", 2047, 2045, "float32", (64, 64), True),
+                Work("2047x2045 f32 seen flat, 4096 at a time", 2047, 2045, "float32", (4096,), True, flat=True),
+                Work("511x509 vec3 seen flat, 2048 at a time", 511, 509, "float32", (2048,), True, inner=3, flat=True),
                 Work("16x32 vec3, 512x512", 512, 512, "float32", (16, 32), inner=3)]
     return [
         Work("64x64 f32, 2 GiB each way", 16384, 32768, "float32", (64, 64)), small,
@@ -85,6 +98,9 @@ def works(quick: bool) -> list[Work]:
         Work("64x64 f32, 16350x16348 in 16-byte rows, partial edges", 16350, 16348, "float32", (64, 64), True),
         Work("32x64 vec3, 1.5 GiB each way", 8192, 16384, "float32", (32, 64), inner=3),
         Work("32x64 vec3, 8190x16348 in 16-byte rows, partial edges", 8190, 16348, "float32", (32, 64), True, inner=3),
+        Work("16383x16381 f32 seen flat, 4096 at a time", 16383, 16381, "float32", (4096,), True, flat=True),
+        Work("16350x16348 f32 seen flat, 4096 at a time", 16350, 16348, "float32", (4096,), True, flat=True),
+        Work("8190x16348 vec3 seen flat, 2048 at a time", 8190, 16348, "float32", (2048,), True, inner=3, flat=True),
         Work("4096 f32 in one dimension, 1 GiB each way", 1 << 28, 0, "float32", (4096,)),
         Work("4096 f32 in one dimension, 16 MiB each way", 1 << 22, 0, "float32", (4096,)),
     ]
@@ -107,6 +123,8 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
     from benchmarks.kernels import tiles
 
     def single(storage: str, threads: int, checked: bool, align: int = 16) -> object:
+        if work.flat:
+            return tiles.copy_flat(shape, work.dtype, work.tile[0], threads, storage, align)
         if work.m == 0:
             return tiles.copy_1d(work.n, work.dtype, work.tile[0], threads, storage, checked, align)
         if work.inner > 1:
@@ -126,40 +144,44 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
         for checked in (True,) if work.partial else (False, True):
             name = f"{storage}, {'checked' if checked else 'unchecked, proved'}, {threads} threads"
             found += ours(name, lambda s=storage, t=threads, c=checked: single(s, t, c), arrays, remark)
-        if work.m == 0:     # in one dimension half the width can be faster; declaring align=8 chooses it
+        if len(work.tile) == 1:     # in one dimension half the width can be faster; declaring align=8 chooses it
             found += ours(f"{storage}, checked, {threads} threads, align=8",
                           lambda s=storage, t=threads: single(s, t, True, 8), arrays, remark)
-        for count, together in (*((n, True) for n in work.counts[1:]), (2, False)):
+        for count, together in () if work.flat else (*((n, True) for n in work.counts[1:]), (2, False)):
             way = "together" if together else "in turn"
             found += ours(f"{storage}, checked, {threads} threads, {count} tiles {way}",
                           lambda s=storage, t=threads, n=count, g=together: several(s, t, n, g), arrays, remark)
-    for storage, (threads, resident), count in itertools.product(("register", "shared"), RESIDENT, (1, 2)):
+    for storage, (threads, resident), count in itertools.product(("register", "shared"), RESIDENT, work.counts[:2]):
         own = prod(tile) * arrays[0].element_size() * count if storage == "shared" else 0
         extra = tiles.spare(resident, own)
         if extra is not None:
             name = (f"{storage}, checked, {threads} threads, {resident} blocks a multiprocessor"
                     f"{'' if count == 1 else f', {count} tiles together'}")
-            found += ours(name, lambda s=storage, t=threads, n=count, e=extra: several(s, t, n, extra=e), arrays,
-                          remark)
+            found += ours(name, lambda s=storage, t=threads, n=count, e=extra:
+                          tiles.copy_flat(shape, work.dtype, work.tile[0], t, s, extra=e) if work.flat
+                          else several(s, t, n, extra=e), arrays, remark)
     return found
 
 
 def _by_hand(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callable[[str], None]) -> list[Contestant]:
     """The same tiles moved by CUDA C++, as a bound; empty with a remark where cupy is absent."""
-    try:
-        from benchmarks.peers import by_hand
-    except ImportError as error:
-        remark(f"no kernels by hand: {error}")
+    by_hand = kernels_by_hand(remark)
+    if by_hand is None:
         return []
+    tile = work.tile
+    if work.flat:
+        arrays, tile = tuple(x.view(-1) for x in arrays), (tile[0] * work.inner,)
     return [Contestant(f"by hand, {threads} threads, {ahead} in flight{'' if count == 1 else f', {count} tiles'}",
-                       by_hand.copy(*arrays, (*work.tile[:-1], work.tile[-1] * count), threads, ahead))
-            for (threads, ahead), count in itertools.product(by_hand.VARIANTS, (1, 2))]
+                       by_hand.copy(*arrays, (*tile[:-1], tile[-1] * count), threads, ahead))
+            for (threads, ahead), count in itertools.product(by_hand.VARIANTS, work.counts[:2])]
 
 
 def _warps(
     work: Work, arrays: tuple[torch.Tensor, torch.Tensor], warp: object, remark: Callable[[str], None]
 ) -> list[Contestant]:
     found = []
+    if work.flat:
+        arrays = tuple(x.view(-1, work.inner) if work.inner > 1 else x.view(-1) for x in arrays)
     checks = (True,) if work.partial else (False, True)
     for threads, storage, checked, grid_stride, count in itertools.product(
             work.blocks, ("register", "shared"), checks, (True, False), work.counts):

@@ -30,7 +30,8 @@ def test_the_cookbook_has_its_recipes() -> None:
     assert list(RECIPES) == [
         "Copy", "Transposed copy through swizzled shared memory", "Gather with bounds", "Predicated tail",
         "Grid-stride loop", "Copy of any shape, whatever the pitch",
-        "Tiles dealt out to a fixed grid, and their gradient", "Tiles of any size dealt out to a fixed grid",
+        "A dense matrix as one row", "Tiles dealt out to a fixed grid, and their gradient",
+        "Tiles of any size dealt out to a fixed grid",
         "Fewer blocks at a time", "Cache policies", "Cluster",
     ]
     assert all(len(blocks) == 1 for blocks in RECIPES.values())
@@ -57,6 +58,11 @@ def without(title: str, line: str) -> str:
 
 
 def test_what_the_text_says_of_wrong_ones() -> None:
+    wrapping = RECIPES["A dense matrix as one row"][0].partition("\n\n\nexe = ")[0].replace("T.int64(", "(")
+    kernel = next(v for v in run("wrapping", wrapping).values() if isinstance(v, T.KernelFunction))
+    report = ptxspec.prove(kernel)
+    assert report.verdict == "refuted"
+    assert {o.explain for o in report.obligations if o.verdict == "refuted"} == {"P109"}
     assert without("Tiles of any size dealt out to a fixed grid", "T.assume(columns <= 1 << 20)") == "P109"
     assert without("Transposed copy through swizzled shared memory", "T.cuda.cta_sync()") == "P107"
     guarded = RECIPES["Copy"][0].replace("if row < M:", "if row >= 0:")

@@ -113,6 +113,24 @@ def copy_several(shape, dtype, tile, count, threads, storage, *, together=True, 
     return tile_copy_several
 
 
+def copy_flat(shape, dtype, tile, threads, storage, align=16, extra=0):
+    """A checked copy of dense arrays along memory, in runs of ``tile`` elements: their rows seen as one; the third axis
+    of ``shape``, if there is one, has the scalars of an element. ``align`` and ``extra`` as elsewhere here."""
+    inner = shape[2:]
+    zero = (0,) * len(inner)
+    grid = -(-shape[0] * shape[1] // tile)
+
+    @T.function
+    def tile_copy_flat(A: T.Tensor(shape, dtype, align=align), B: T.Tensor(shape, dtype, align=align)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads, dynamic_smem_bytes=extra))
+        a, b = A.view(-1, *inner), B.view(-1, *inner)
+        i = T.cuda.block_idx("x") * tile
+        t = T.tile_load(a, shape=(tile, *inner), offset=(i, *zero), storage=storage)
+        T.tile_store(b, t, offset=(i, *zero))
+
+    return tile_copy_flat
+
+
 def copy_striding(n, m, dtype, tile, threads, blocks):
     """The copy of ``(n, m)`` in tiles that are dealt out to ``blocks`` blocks."""
     th, tw = tile

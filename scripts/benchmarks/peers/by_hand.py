@@ -139,7 +139,7 @@ def copy(a: torch.Tensor, b: torch.Tensor, tile: tuple[int, ...], threads: int, 
     inner = a.shape[2] if a.dim() == 3 else 1
     rows, columns = (1, a.shape[0]) if a.dim() == 1 else (a.shape[0], a.shape[1] * inner)
     height, width = (1, tile[0]) if a.dim() == 1 else (tile[0], tile[1] * inner)
-    pitch = size * (columns if a.dim() == 1 else a.stride(0))
+    pitch = 0 if a.dim() == 1 else size * a.stride(0)
     kernel = _kernel(_COPY, "tile_copy", HEIGHT=height, WIDTH=width * size, THREADS=threads, AHEAD=ahead,
                      TURNED=int(pitch % 16 > 0), ELEMENT=_ELEMENTS[size])
     grid = (-(-columns // width), -(-rows // height))
@@ -150,6 +150,6 @@ def adjoint(ga: torch.Tensor, gb: torch.Tensor, tile: tuple[int, int], threads: 
             ahead: int) -> Callable[[], object]:
     """The adjoint of a copy of float32 matrices without atomics: ``gb`` is added to ``ga``, and cleared."""
     kernel = _kernel(_ADJOINT, "tile_adjoint", HEIGHT=tile[0], WIDTH=tile[1], THREADS=threads, AHEAD=ahead,
-                     TURNED=int(ga.shape[1] % 4 > 0))
+                     TURNED=int(ga.shape[0] > 1 and ga.shape[1] % 4 > 0))
     grid = (-(-ga.shape[1] // tile[1]), -(-ga.shape[0] // tile[0]))
     return _launcher(kernel, grid, threads, (ga.data_ptr(), gb.data_ptr(), ga.shape[0], ga.shape[1]))
