@@ -89,6 +89,16 @@ def warp_kernels(remark: Remark) -> ModuleType | None:
     return module
 
 
+def triton_kernels(remark: Remark) -> ModuleType | None:
+    """The module of Triton kernels, or ``None`` with a remark where Triton is not installed."""
+    try:
+        from benchmarks.peers import triton_kernels as module
+    except ImportError as error:
+        remark(f"Triton absent: {error}")
+        return None
+    return module
+
+
 def kernels_by_hand(remark: Remark) -> ModuleType | None:
     """The module of tiles written by hand in CUDA C++, or ``None`` with a remark where cupy is absent."""
     try:

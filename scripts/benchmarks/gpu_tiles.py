@@ -16,6 +16,7 @@ from benchmarks.contestants import (
     memcpy_2d,
     ours,
     torch_copy,
+    triton_kernels,
     versus,
     warp_kernels,
 )
@@ -32,7 +33,8 @@ METHOD = (
     "stored, and ours one after the other; in one dimension also with arrays declared `align=8`, which makes ours move "
     "8 bytes an access; ours also with `dynamic_smem_bytes` that let fewer blocks be resident, which Warp's launches "
     "have no word for. \"Seen flat\": dense matrices as one row, in runs of as many elements as a tile has, on both "
-    "sides. Otherwise as in the dense copy. \"By hand\": the same tiles in CUDA C++, 64 to 1,024 threads, 1 "
+    "sides. Triton: the same tiles as blocks of pointers, masked where partial, 4 to 32 warps; a vec3 tile as three of "
+    "scalars. Otherwise as in the dense copy. \"By hand\": the same tiles in CUDA C++, 64 to 1,024 threads, 1 "
     "to 4 vectors of a thread in flight, one or two tiles a block, rows of odd pitch from their first 16-byte boundary "
     "on; it bounds what tiles can reach. The driver's copy and torch's go along memory and know of no "
     "tiles. The three best of each storage on both sides run a final of 31 rounds, from which the rows are: first the "
@@ -44,7 +46,7 @@ METHOD = (
 RESIDENT = ((384, 2), (384, 3), (512, 2), (512, 3), (768, 2))
 
 #: How the names of contestants that meet in the final begin.
-GROUPS = ["cudaMemcpy", "torch", "register", "shared", "Warp register", "Warp shared", "by hand"]
+GROUPS = ["cudaMemcpy", "torch", "register", "shared", "Warp register", "Warp shared", "Triton", "by hand"]
 
 TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint8, "float64": torch.float64}
 
@@ -199,6 +201,28 @@ def _warps(
     return found
 
 
+def _tritons(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callable[[str], None]) -> list[Contestant]:
+    """The same tiles in Triton, where they are blocks of pointers; empty with a remark where it is absent."""
+    triton = triton_kernels(remark)
+    if triton is None:
+        return []
+    flat = work.flat or work.m == 0
+    tile = (1, work.tile[0]) if flat else work.tile
+    views = [x.view(1, -1) if flat else x.flatten(1) if work.inner > 1 else x for x in arrays]
+    found = []
+    for checked, warps in itertools.product((True,) if work.partial else (False, True), (4, 8, 16, 32)):
+        name = f"Triton, {'checked' if checked else 'unchecked'}, {32 * warps} threads"
+        launch = triton.tiles(*views, tile, checked, warps, work.inner)
+        try:
+            launch()
+            torch.cuda.synchronize()
+        except Exception as error:
+            remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
+            continue
+        found.append(Contestant(name, launch))
+    return found
+
+
 def run(result: Result, quick: bool) -> None:
     """Fill ``result``."""
     require_gpu()
@@ -215,7 +239,7 @@ def run(result: Result, quick: bool) -> None:
             plain = memcpy_2d(b, a, work.m * size, a.stride(0) * size, work.n)
         mine = _ours(work, (a, b), result.remark)
         entries = [*([plain] if a.is_contiguous() else []), torch_copy(b, a), *mine,
-                   *_by_hand(work, (a, b), result.remark)]
+                   *_by_hand(work, (a, b), result.remark), *_tritons(work, (a, b), result.remark)]
         if warp is not None:
             warp.build_tiles(work.warp_dtype, work.tile, (True,) if work.partial else (False, True), blocks=work.blocks,
                              counts=work.counts)
@@ -234,7 +258,7 @@ def _report(result: Result, work: Work, finals: dict[str, Median], moved: int) -
     """Our best against everybody's best, and each storage against Warp's."""
     mine = [fastest(finals, storage) for storage in ("register", "shared")]
     best = min(filter(None, mine), key=lambda name: finals[name], default="")
-    for peer in ("Warp", "by hand", "cudaMemcpy", "torch"):
+    for peer in ("Warp", "Triton", "by hand", "cudaMemcpy", "torch"):
         versus(result, work.words, finals, best, fastest(finals, peer), moved)
     for storage, own in zip(("register", "shared"), mine, strict=True):
         versus(result, work.words, finals, own, fastest(finals, f"Warp {storage}"), moved)

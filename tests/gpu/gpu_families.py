@@ -126,6 +126,28 @@ def tiles(seed: int) -> Case:
                          rng.integers(-4, 9, (2, rank)).astype(np.int32)])
 
 
+def vector_tiles(seed: int) -> Case:
+    """Tiles of short vectors with arithmetic, partly outside; or the adjoint of that. Groups run across elements."""
+    r, rng = random.Random(seed), np.random.default_rng(seed)
+    inner = r.choice(((3,), (5,), (6,), (2, 3), (3, 3)))
+    shape = (r.randrange(1, 9), r.randrange(1, 20), *inner)
+    tile = (r.choice((1, 2, 4)), r.choice((1, 3, 4, 8)), *inner)
+    dtype, threads = r.choice(("float32", "float16", "float64")), r.choice((3, 8, 24, 32, 64))
+    shift, storage, mode = r.randrange(-2, 3), r.choice(("register", "shared")), r.choice(("", "plain", "atomic"))
+    grid = (-(-shape[1] // tile[1]), -(-shape[0] // tile[0]))
+    zero = (0,) * len(inner)
+
+    @T.function
+    def kernel(A: T.Tensor(shape, dtype, align=16), B: T.Tensor(shape, dtype, align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
+        i, j = T.cuda.block_idx("y") * tile[0], T.cuda.block_idx("x") * tile[1]
+        t = T.tile_load(A, shape=tile, offset=(i, j + shift, *zero), storage=storage)
+        T.tile_store(B, t * 2 + t, offset=(i, j, *zero))
+
+    given = [numbers(rng, shape, dtype) for _ in range(4 if mode else 2)]
+    return Case(kernel.adjoint(atomics=mode == "atomic") if mode else kernel, given)
+
+
 def added_tiles(seed: int) -> Case:
     """Blocks add one tile into one place: small integers, so every order gives the same sums."""
     r, rng = random.Random(seed), np.random.default_rng(seed)
@@ -231,5 +253,6 @@ def copies(seed: int) -> Case:
 
 #: Family and how many kernels of it are run.
 FAMILIES: dict[str, tuple[Callable[[int], Case], int]] = {
-    "elements": (elements, 120), "tiles": (tiles, 60), "added tiles": (added_tiles, 40), "atomics": (atomics, 80),
+    "elements": (elements, 120), "tiles": (tiles, 60), "vector tiles": (vector_tiles, 60),
+    "added tiles": (added_tiles, 40), "atomics": (atomics, 80),
     "copies": (copies, 60)}
