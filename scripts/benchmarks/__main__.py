@@ -28,6 +28,7 @@ GPU = {
     "gpu_exchange": "exchange of rows through shared memory",
     "gpu_launch": "host time of a launch",
     "gpu_tiles": "cooperative tile copies",
+    "gpu_tiles_cached": "cooperative tile copies within the L2 cache",
     "gpu_gradients": "adjoint kernels of cooperative tiles",
 }
 GROUPS = {"cpu": list(CPU), "gpu": list(GPU), "all": [*CPU, *GPU]}

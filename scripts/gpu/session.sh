@@ -14,7 +14,7 @@ part_quick() { timeout 240 scripts/bench gpu --quick; }
 part_gpu() {
     timeout 400 scripts/bench gpu_copy gpu_transpose gpu_rows gpu_exchange gpu_launch --out "$results/benchmarks"
 }
-part_tiles() { timeout 540 scripts/bench gpu_tiles --out "$results/benchmarks"; }
+part_tiles() { timeout 540 scripts/bench gpu_tiles_cached gpu_tiles --out "$results/benchmarks"; }
 part_gradients() { timeout 300 scripts/bench gpu_gradients --out "$results/benchmarks"; }
 part_latency() { timeout 240 scripts/bench tile_latency --out "$results/benchmarks"; }
 part_launch() { timeout 120 scripts/bench gpu_launch --out "$results/benchmarks"; }

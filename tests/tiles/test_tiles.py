@@ -214,3 +214,18 @@ def test_a_tile_that_moves_within_one_array_is_loaded_whole_before_it_is_stored(
     expected[128:384] = a[:256]
     exe(a)
     np.testing.assert_array_equal(a, expected)
+
+
+@pytest.mark.parametrize(("shape", "threads", "order"), [
+    ((128, 128), 256, "LS" * 4), ((128, 128), 128, "LLSS" * 4), ((128, 128), 64, "LLLLSSSS" * 4),
+    ((128, 132), 128, "LS" * 8), ((128, 132), 64, "LLSS" * 8)])
+def test_a_thread_goes_to_memory_and_back_a_few_times(shape, threads, order) -> None:
+    """Vectors of 16 bytes are loaded together where a thread has many; fewer where rows share sectors of 32 bytes."""
+    @T.function
+    def kernel(A: T.Tensor(shape, "float32", align=16), B: T.Tensor(shape, "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=4, block=threads))
+        at = (T.cuda.block_idx("x") // 2 * 64, T.cuda.block_idx("x") % 2 * 64)
+        T.tile_store(B, T.tile_load(A, shape=(64, 64), offset=at, bounds_check=False), offset=at, bounds_check=False)
+
+    moves = re.findall(r"(?m)^\s+(ld|st)\.global\.v4", ptxspec.compile(kernel, target="sm_90").ptx)
+    assert "".join("L" if move == "ld" else "S" for move in moves) == order
