@@ -14,6 +14,7 @@ from ptxspec.scalar.expr import INDEX, Expr, Poly, Var, show
 from ptxspec.tiles.access import Verb, opcode, widest
 from ptxspec.tiles.plan import Plan, Turn
 from ptxspec.tiles.region import Region
+from ptxspec.tiles.widths import seen_flat
 
 #: Accesses of this many bytes are left as they are. Measured on an H200 for 64 x 64 float32 tiles: rows of 16,382
 #: elements at 4,053 GB/s by 8 bytes, 4,048 by phases; rows of 16,381 at 3,764 by single elements, 3,952 by phases.
@@ -99,6 +100,7 @@ def note(tracer: Tracer, verb: Verb, region: Region, axis: int, words: int, *, e
             "behind that")
     if edges:
         text += "; a tile across the array's edge goes element by element"
+    text += seen_flat(region, axis, words)
     if text not in tracer.notes:
         tracer.notes.append(text)
 

@@ -189,16 +189,22 @@ def _warps(
             work.blocks, ("register", "shared"), checks, (True, False), work.counts):
         name = (f"Warp {storage}, {'checked' if checked else 'unchecked'}, {threads} threads"
                 f"{'' if grid_stride else ', no grid stride'}{'' if count == 1 else f', {count} tiles together'}")
-        try:
-            launch = warp.tiles(*arrays, work.warp_dtype, work.tile, storage, checked,  # type: ignore[attr-defined]
-                                grid_stride=grid_stride, block=threads, count=count)
-            launch()
-            torch.cuda.synchronize()
-        except Exception as error:
-            remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
-            continue
-        found.append(Contestant(name, launch))
+        found += _running(name, lambda s=storage, t=threads, c=checked, g=grid_stride, n=count:
+                          warp.tiles(*arrays, work.warp_dtype, work.tile, s, c,  # type: ignore[attr-defined]
+                                     grid_stride=g, block=t, count=n), remark)
     return found
+
+
+def _running(name: str, make: Callable[[], Callable[[], object]], remark: Callable[[str], None]) -> list[Contestant]:
+    """A peer's launch that was built and has run once; empty with a remark where it does not."""
+    try:
+        launch = make()
+        launch()
+        torch.cuda.synchronize()
+    except Exception as error:
+        remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
+        return []
+    return [Contestant(name, launch)]
 
 
 def _tritons(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callable[[str], None]) -> list[Contestant]:
@@ -212,14 +218,7 @@ def _tritons(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Call
     found = []
     for checked, warps in itertools.product((True,) if work.partial else (False, True), (4, 8, 16, 32)):
         name = f"Triton, {'checked' if checked else 'unchecked'}, {32 * warps} threads"
-        launch = triton.tiles(*views, tile, checked, warps, work.inner)
-        try:
-            launch()
-            torch.cuda.synchronize()
-        except Exception as error:
-            remark(f"{name}: {type(error).__name__}: {str(error)[:160]}")
-            continue
-        found.append(Contestant(name, launch))
+        found += _running(name, lambda c=checked, w=warps: triton.tiles(*views, tile, c, w, work.inner), remark)
     return found
 
 

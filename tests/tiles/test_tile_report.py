@@ -8,6 +8,7 @@ from test_tiles import wide
 
 import ptxspec
 from ptxspec import T
+from ptxspec.layout import S, TileLayout
 from ptxspec.tiles.banks import conflicts
 
 
@@ -337,3 +338,23 @@ def test_a_false_claim_is_refused_with_the_least_that_would_make_it_true() -> No
 def test_what_is_asked_for_is_enough(kernel) -> None:
     exe = ptxspec.compile(kernel, target="sm_90")
     assert "ld.global.v4.b32" in exe.ptx
+
+
+def rows_of(shape, layout=None, view=False):
+    """A tile of rows, doubled or not; ``view`` sees all but the first row."""
+    @T.function
+    def kernel(A: T.Tensor(shape, "float32", layout=layout, align=16), B: T.Tensor((16, 64), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=1, block=64))
+        T.tile_store(B, T.tile_load(A.sub[1:, :] if view else A, shape=(16, 64)) * 2.0)
+
+    return kernel
+
+
+def test_a_dense_array_may_be_seen_as_one_row() -> None:
+    """Said where its rows are no whole vectors, and of nothing else: padded arrays, parts, rows that are."""
+    said = "work that treats all elements alike may see `A`, which is dense, as one row: A.view(-1)"
+    for kernel in (rows_of((32, 67)), rows_of((M, N))):
+        assert said in of(kernel, "A")
+    padded = TileLayout(S[(32, 67) : (69, 1)])
+    for kernel in (rows_of((32, 67), padded), rows_of((32, 67), view=True), rows_of((32, 68))):
+        assert "as one row" not in of(kernel, "A")
