@@ -321,8 +321,9 @@ class Defined:
     def _pass(self, node: Loop) -> None:
         """The iteration is over: values read in it are other values in the next, so guards on them end here."""
         after = past(self.state, node)
-        self.fuzzy.update(k for k, g in self.state.items() if after[k] != g)
-        self.state = after
+        if after is not self.state:
+            self.fuzzy.update(k for k, g in self.state.items() if after[k] != g)
+            self.state = after
 
     def _peel(
         self, node: Loop, values: Values, path: tuple[Expr, ...], trips: range | None

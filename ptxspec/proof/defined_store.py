@@ -31,6 +31,13 @@ class Part:
     owner: NDArray[np.int32]
     own: bool = False
     many: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    names: frozenset[Var] | None = None     # of the conditions, once asked for
+
+    def mentions(self, names: set[Var], of: Callable[[Expr], frozenset[Var]]) -> bool:
+        """True where a condition is about one of ``names``; ``of`` gives a condition's own."""
+        if self.names is None:
+            self.names = frozenset().union(*map(of, self.conditions))
+        return not self.names.isdisjoint(names)
 
 
 @dataclass(eq=False, slots=True)
@@ -122,7 +129,7 @@ class Store:
         """Conditions on values of an iteration that is over say nothing any more."""
         kept: list[Part] = []
         for part in self.parts:
-            if any(names & mentions(c) for c in part.conditions):
+            if part.mentions(names, mentions):
                 self.vague |= part.owner >= 0
             else:
                 kept.append(part)

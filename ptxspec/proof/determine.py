@@ -109,9 +109,7 @@ class Fixed:
 
     def _cut_further(self, quotient: Poly, by: Poly) -> bool:
         """True where ``quotient`` is ``x // d``, and ``x // (d * by)`` is fixed, which is ``quotient // by``."""
-        if quotient.const or len(quotient.terms) != 1 or quotient.terms[0][1] != 1 or len(quotient.terms[0][0]) != 1:
-            return False
-        node = quotient.terms[0][0][0]
+        node = ix.single(quotient)
         if not isinstance(node, Op) or node.dtype != INDEX or node.name != "floordiv" or not self.holds(by):
             return False
         value, first = (ix.index(a) for a in node.args)
@@ -146,9 +144,7 @@ def _lowest(terms: list[tuple[int, Expr]]) -> list[tuple[int, Expr]]:
 
 def digits_of(value: Poly) -> tuple[Poly, int, int | None]:
     """``(x, lo, hi)`` with ``value == (x // lo) % (hi // lo)``: digits of a number, or all of it."""
-    if value.const or len(value.terms) != 1 or value.terms[0][1] != 1 or len(value.terms[0][0]) != 1:
-        return value, 1, None
-    node = value.terms[0][0][0]
+    node = ix.single(value)
     if not isinstance(node, Op) or node.dtype != INDEX or node.name not in ("floordiv", "floormod"):
         return value, 1, None
     inner, by = node.args

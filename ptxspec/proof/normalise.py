@@ -64,11 +64,8 @@ def _compare(name: str, left: Poly, right: Poly, context: Context) -> bool:
 
 def multiple(left: Poly, right: Poly, context: Context) -> bool:
     """True when the claim is ``x % m == r`` and residues show it."""
-    if not right.is_const or len(left.terms) != 1 or left.const or left.terms[0][1] != 1:
-        return False
-    monomial = left.terms[0][0]
-    node = monomial[0]
-    if len(monomial) != 1 or not isinstance(node, Op) or node.name != "floormod" or node.dtype != INDEX:
+    node = ix.single(left)
+    if not right.is_const or not isinstance(node, Op) or node.name != "floormod" or node.dtype != INDEX:
         return False
     inner, modulus = node.args
     if not isinstance(modulus, Poly) or not modulus.is_const or modulus.const <= 0:

@@ -50,9 +50,8 @@ def either(condition: Expr, yes: State, no: State) -> State:
     """The state after one of two ways was taken."""
     if isinstance(condition, Const):
         return yes if condition.value else no
-    merged: State = {}
-    other = formula.negate(condition)
-    for key in yes.keys() | no.keys():
+    merged, other = dict(yes), formula.negate(condition)
+    for key in {key for key, _ in yes.items() ^ no.items()}:    # few bytes differ, of many
         a, b = yes.get(key, frozenset()), no.get(key, frozenset())
         merged[key] = a if a == b else under(a, condition) | under(b, other)
     return merged
@@ -114,18 +113,14 @@ def meet(a: State, b: State) -> State:
 
 def past(state: State, loop: Loop) -> State:
     """The state once an iteration is over: guards that mention the loop's variable or values read inside say nothing
-    any more. Many bytes share few guards, so each is looked at once."""
+    any more. Many bytes share few guards, so each is looked at once; ``state`` itself where none ends."""
     inner = bound_inside(loop)
-    known: dict[frozenset[Expr], frozenset[Expr]] = {}
-    result: State = {}
-    for key, guards in state.items():
-        if guards:
-            kept = known.get(guards)
-            if kept is None:
-                kept = known[guards] = frozenset(g for g in guards if inner.isdisjoint(variables(g)))
-            guards = kept
-        result[key] = guards
-    return result
+    ended: dict[Guards, Guards] = {}
+    for guards in set(state.values()):
+        kept = frozenset(g for g in guards if inner.isdisjoint(variables(g))) if guards else guards
+        if kept != guards:
+            ended[guards] = kept
+    return {key: ended.get(guards, guards) for key, guards in state.items()} if ended else state
 
 
 def bound_inside(loop: Loop) -> set[Var]:

@@ -40,6 +40,14 @@ def atom(expr: Expr) -> Poly:
     return Poly(0, (((expr,), 1),))
 
 
+def single(value: Poly) -> Expr | None:
+    """The atom that ``value`` is, where it is nothing else."""
+    if value.const or len(value.terms) != 1:
+        return None
+    monomial, factor = value.terms[0]
+    return monomial[0] if factor == 1 and len(monomial) == 1 else None
+
+
 def add(*values: Like) -> Poly:
     """Sum."""
     const = 0
@@ -121,12 +129,11 @@ def floordiv(left: Like, right: Like) -> Poly:
     if common > 1:   # floor((g*x + k) / (g*d)) == floor((x + floor(k/g)) / d)
         inner = Poly(rest.const // common, tuple((m, k // common) for m, k in rest.terms))
         return add(quotient, floordiv(inner, c // common))
-    if rest.const == 0 and len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(rest.terms[0][0]) == 1:
-        inner_atom = rest.terms[0][0][0]
-        if isinstance(inner_atom, Op) and inner_atom.name == "floordiv" and inner_atom.dtype == INDEX:
-            first, second = inner_atom.args
-            if isinstance(second, Poly) and second.is_const and second.const > 0:   # (x // a) // b == x // (a*b)
-                return add(quotient, floordiv(first, second.const * c))
+    inner_atom = single(rest)
+    if isinstance(inner_atom, Op) and inner_atom.name == "floordiv" and inner_atom.dtype == INDEX:
+        first, second = inner_atom.args
+        if isinstance(second, Poly) and second.is_const and second.const > 0:   # (x // a) // b == x // (a*b)
+            return add(quotient, floordiv(first, second.const * c))
     return add(quotient, atom(Op("floordiv", (rest, b), INDEX)))
 
 
@@ -154,12 +161,11 @@ def floormod(left: Like, right: Like) -> Poly:
     if common > 1:   # (g*x + k) mod (g*d) == g*((x + k//g) mod d) + k mod g
         inner = Poly(rest.const // common, tuple((m, k // common) for m, k in rest.terms))
         return add(scale(floormod(inner, c // common), common), rest.const % common)
-    if rest.const == 0 and len(rest.terms) == 1 and rest.terms[0][1] == 1 and len(rest.terms[0][0]) == 1:
-        inner_atom = rest.terms[0][0][0]
-        if isinstance(inner_atom, Op) and inner_atom.name == "floormod" and inner_atom.dtype == INDEX:
-            first, second = inner_atom.args
-            if isinstance(second, Poly) and second.is_const and second.const > 0 and second.const % c == 0:
-                return floormod(first, c)   # (x mod (k*c)) mod c == x mod c
+    inner_atom = single(rest)
+    if isinstance(inner_atom, Op) and inner_atom.name == "floormod" and inner_atom.dtype == INDEX:
+        first, second = inner_atom.args
+        if isinstance(second, Poly) and second.is_const and second.const > 0 and second.const % c == 0:
+            return floormod(first, c)   # (x mod (k*c)) mod c == x mod c
     return atom(Op("floormod", (rest, b), INDEX))
 
 

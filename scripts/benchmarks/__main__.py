@@ -15,7 +15,7 @@ from benchmarks import record
 CPU = {
     "imports": "import time and modules loaded",
     "checks": "legality checks: warm, and in bulk on standard input",
-    "proofs": "proof time against threads, blocks, trip counts and applies",
+    "proofs": "proof time against threads, blocks, trip counts, applies and sizes of tiles",
     "latency": "compile latency: trace, prove, emit, assemble; against TIRx and Warp",
     "tile_latency": "compile latency of tile copies against Warp",
     "emission": "registers and access widths of the emitted code, against nvcc",

@@ -89,3 +89,7 @@ def run(result: Result, quick: bool) -> None:
                     min(rounds, 5), LINEAR)
     repeats = [1, 64] if quick else [1, 4, 16, 64, 256, 1024, 4096]
     _family(result, "repeats of a load and a store", repeats, kernels.repeated, min(rounds, 5), LINEAR)
+    elements = [8, 64] if quick else [8, 16, 32, 64, 128, 256]
+    _family(result, "elements of a partial tile a thread", elements, kernels.partial_tiles, min(rounds, 5), LINEAR)
+    _family(result, "the same, adjoint without atomics", elements,
+            lambda n: kernels.partial_tiles(n).adjoint(atomics=False), min(rounds, 5), LINEAR)

@@ -134,3 +134,14 @@ def repeated(repeats: int):
         T.cuda.tile.apply(T.ptx["st.global.v4.b32"], B.sub[tid, :, :], registers)
 
     return repeat_copy
+
+
+def partial_tiles(elements: int):
+    """Tiles with arithmetic on rows of odd pitch, at the edges as well: ``elements`` of each for each of 64 threads."""
+    @T.function
+    def tile_scale(A: T.Tensor((1023, 1021), "float32", align=16), B: T.Tensor((1023, 1021), "float32", align=16)):
+        T.device_entry(launch=T.cuda.LaunchConfig(grid=(16, -(-1023 // elements)), block=64))
+        at = (T.cuda.block_idx("y") * elements, T.cuda.block_idx("x") * 64)
+        T.tile_store(B, T.tile_load(A, shape=(elements, 64), offset=at) * 2 - 1, offset=at)
+
+    return tile_scale
