@@ -26,12 +26,17 @@ class Unsupported(Exception):
 class Encoder:
     """Terms of one Z3 context, built once for each expression.
 
+    The context is its own unless one is given, and unknowns are numbered as they come: what Z3 does with a kernel
+    depends on nothing that the process asked before. (In one context for all, one query in twenty of those that take
+    long reached the limit.)
+
     ``definitions`` collects constraints that define helper unknowns (quotients, bits). They only restrict helpers,
     never the kernel's own variables, so they may stand beside every query. ``opaque`` are the expressions that became
     free unknowns, with their Z3 constant.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context: z3.Context | None = None) -> None:
+        self.context = z3.Context() if context is None else context
         self.terms: dict[Expr, z3.ExprRef] = {}
         self.definitions: list[z3.BoolRef] = []
         self.opaque: dict[Expr, z3.ExprRef] = {}
@@ -42,7 +47,11 @@ class Encoder:
     def fresh(self, hint: str) -> z3.ArithRef:
         """A helper integer."""
         self._count += 1
-        return z3.Int(f"{hint}!{self._count}")
+        return z3.Int(f"{hint}!{self._count}", self.context)
+
+    def number(self, value: int) -> z3.ArithRef:
+        """A constant."""
+        return z3.IntVal(value, self.context)
 
     def boolean(self, expr: Expr) -> z3.BoolRef:
         """``expr`` (dtype bool) as a Z3 truth."""
@@ -55,7 +64,7 @@ class Encoder:
         """``expr`` as a Z3 integer; a truth becomes 0 or 1."""
         term = self.term(expr)
         if z3.is_bool(term):
-            return z3.If(term, z3.IntVal(1), z3.IntVal(0))
+            return z3.If(term, self.number(1), self.number(0))
         return term
 
     def term(self, expr: Expr) -> z3.ExprRef:
@@ -81,24 +90,26 @@ class Encoder:
     def _build(self, expr: Expr) -> z3.ExprRef:
         if isinstance(expr, Const):
             if expr.dtype == BOOL:
-                return z3.BoolVal(bool(expr.value))
+                return z3.BoolVal(bool(expr.value), self.context)
             if isinstance(expr.value, float):
                 raise Unsupported(f"the float {expr.value}")
-            return z3.IntVal(int(expr.value))
+            return self.number(int(expr.value))
         if isinstance(expr, Var):
+            self._count += 1
+            name = f"{expr.name}#{self._count}"
             if expr.dtype == BOOL:
-                term = z3.Bool(f"{expr.name}#{expr.uid}")
+                term = z3.Bool(name, self.context)
             elif is_integer(expr.dtype) or expr.dtype == INDEX:
-                term = z3.Int(f"{expr.name}#{expr.uid}")
+                term = z3.Int(name, self.context)
             else:
                 raise Unsupported(f"`{expr.name}` holds {expr.dtype}, which is not an integer")
             return term
         if isinstance(expr, Poly):
-            parts: list[z3.ArithRef] = [z3.IntVal(expr.const)] if expr.const or not expr.terms else []
+            parts: list[z3.ArithRef] = [self.number(expr.const)] if expr.const or not expr.terms else []
             for monomial, coefficient in expr.terms:
                 factors = [self.integer(part) for part in monomial]
                 product = self._times(factors) if len(factors) > 1 else factors[0]
-                parts.append(product if coefficient == 1 else z3.IntVal(coefficient) * product)
+                parts.append(product if coefficient == 1 else self.number(coefficient) * product)
             return parts[0] if len(parts) == 1 else z3.Sum(parts)
         assert isinstance(expr, Op)
         if expr.dtype == BOOL:
@@ -125,7 +136,8 @@ class Encoder:
 
     def _free(self, expr: Expr, boolean: bool) -> z3.ExprRef:
         self._count += 1
-        term: z3.ExprRef = z3.Bool(f"free!{self._count}") if boolean else z3.Int(f"free!{self._count}")
+        kind = z3.Bool if boolean else z3.Int
+        term: z3.ExprRef = kind(f"free!{self._count}", self.context)
         self.opaque[expr] = term
         if not boolean and is_integer(expr.dtype):
             low, high = int_range(expr.dtype)
@@ -173,7 +185,7 @@ class Encoder:
         if name == "abs":
             return z3.If(x >= 0, x, -x)
         if name == "not":
-            return -x - 1 if expr.dtype.startswith("int") else z3.IntVal((1 << BITS[expr.dtype]) - 1) - x
+            return -x - 1 if expr.dtype.startswith("int") else self.number((1 << BITS[expr.dtype]) - 1) - x
         y = self.integer(args[1])
         if name == "add":
             return x + y
@@ -203,7 +215,7 @@ class Encoder:
     def _division(self, name: str, expr: Op, x: z3.ArithRef, y: z3.ArithRef) -> z3.ArithRef:
         known = constant(expr.args[1])
         if known is not None and known > 0:
-            c = z3.IntVal(known)
+            c = self.number(known)
             if name == "floordiv":
                 return x / c  # Z3 divides so that the remainder is not negative
             if name == "floormod":
@@ -234,14 +246,14 @@ class Encoder:
         if known is not None:
             if not 0 <= known < 128:
                 raise Unsupported(f"a shift by {known}")
-            power = z3.IntVal(1 << known)
+            power = self.number(1 << known)
             return x * power if name == "shl" else x / power
         lo, hi = self._bounds(expr.args[1])
         if lo is None or hi is None or lo < 0 or hi > 63:
             lo, hi = 0, 63  # amounts outside are refused by their own goal
         result = self.fresh("shift")
         cases = [
-            z3.Implies(y == k, result == (x * z3.IntVal(1 << k) if name == "shl" else x / z3.IntVal(1 << k)))
+            z3.Implies(y == k, result == (x * self.number(1 << k) if name == "shl" else x / self.number(1 << k)))
             for k in range(lo, hi + 1)
         ]
         self.definitions.extend(cases)
@@ -270,9 +282,9 @@ class Encoder:
         joined = [{"and": z3.And(p, q), "or": z3.Or(p, q), "xor": z3.Xor(p, q)}[name] for p, q in pairs]
         weights = [1 << k for k in range(width)] + ([-(1 << width)] if signed else [])
         return (
-            z3.Sum([z3.If(bit, z3.IntVal(w), z3.IntVal(0)) for bit, w in zip(joined, weights, strict=True)])
+            z3.Sum([z3.If(bit, self.number(w), self.number(0)) for bit, w in zip(joined, weights, strict=True)])
             if joined
-            else z3.IntVal(0)
+            else self.number(0)
         )
 
     def _bits(self, value: z3.ArithRef, width: int, signed: bool) -> list[z3.BoolRef]:
@@ -280,10 +292,10 @@ class Encoder:
         bits = []
         for k in range(width + int(signed)):
             self._count += 1
-            bits.append(z3.Bool(f"bit{k}!{self._count}"))
+            bits.append(z3.Bool(f"bit{k}!{self._count}", self.context))
         weights = [1 << k for k in range(width)] + ([-(1 << width)] if signed else [])
         if bits:
-            total = z3.Sum([z3.If(bit, z3.IntVal(w), z3.IntVal(0)) for bit, w in zip(bits, weights, strict=True)])
+            total = z3.Sum([z3.If(bit, self.number(w), self.number(0)) for bit, w in zip(bits, weights, strict=True)])
             # The bounds are a matter of the query's facts; where they fail the bits are simply left free.
             low = -(1 << width) if signed else 0
             self.definitions.append(z3.Implies(z3.And(value >= low, value < 1 << width), value == total))
@@ -304,15 +316,13 @@ def mask(name: str, x: z3.ArithRef, c: int) -> z3.ArithRef:
     if name == "and":
         if c < 0:
             return x - mask("and", x, ~c)
-        return z3.Sum([_field(x, at, width) * z3.IntVal(1 << at) for at, width in runs(c)]) if c else z3.IntVal(0)
+        return z3.Sum([_field(x, at, width) * (1 << at) for at, width in runs(c)]) if c else z3.IntVal(0, x.ctx)
     if name == "or":
         if c < 0:  # x | c == ~(~x & ~c)
             return -1 - mask("and", -1 - x, ~c)
         return (
             x
-            + z3.Sum(
-                [z3.IntVal((1 << width) - 1 << at) - _field(x, at, width) * z3.IntVal(1 << at) for at, width in runs(c)]
-            )
+            + z3.Sum([((1 << width) - 1 << at) - _field(x, at, width) * (1 << at) for at, width in runs(c)])
             if c
             else x
         )
@@ -320,14 +330,12 @@ def mask(name: str, x: z3.ArithRef, c: int) -> z3.ArithRef:
         return -1 - mask("xor", x, ~c)
     return (
         x
-        + z3.Sum(
-            [z3.IntVal((1 << width) - 1 << at) - 2 * _field(x, at, width) * z3.IntVal(1 << at) for at, width in runs(c)]
-        )
+        + z3.Sum([((1 << width) - 1 << at) - 2 * _field(x, at, width) * (1 << at) for at, width in runs(c)])
         if c
         else x
     )
 
 
 def _field(x: z3.ArithRef, at: int, width: int) -> z3.ArithRef:
-    shifted = x / z3.IntVal(1 << at) if at else x
-    return shifted % z3.IntVal(1 << width)
+    shifted = x / (1 << at) if at else x
+    return shifted % (1 << width)

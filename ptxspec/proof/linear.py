@@ -156,7 +156,7 @@ class Linear:
     def __init__(self, most: int, small: int) -> None:
         self._most, self._small = most, small
         self._encoder = LinearEncoder()
-        self._solver = z3.SimpleSolver()
+        self._solver = z3.SimpleSolver(ctx=self._encoder.context)
         self._solver.set("random_seed", 0)
         self._solver.set("rlimit", most)
         self._asserted = 0

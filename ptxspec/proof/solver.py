@@ -1,7 +1,8 @@
 """One proof session: the normaliser first, then one incremental Z3 solver for the whole kernel.
 
-Deterministic: a fixed seed and a limit on Z3's own resource counter instead of seconds. Z3 is imported only when the
-first goal gets past the normaliser. Models are minimised and replayed in plain Python before anyone sees them.
+Deterministic: a Z3 context for each kernel, a fixed seed, and a limit on Z3's own resource counter instead of seconds.
+Z3 is imported only when the first goal gets past the normaliser. Models are minimised and replayed in plain Python
+before anyone sees them.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ HARD_QUERIES = 20
 LINEAR_PART = 8
 #: Cores of queries with products of unknowns that may go over their limit, before no more are asked for.
 HARD_CORES = 4
-#: What such queries get, and those whose answer blocks nothing: this fraction of the limit.
+#: What such cores get, and queries whose answer blocks nothing: this fraction of the limit.
 SMALL_PART = 40
+#: What queries with products of unknowns get: Z3 takes long for each of its units there, and seldom ends where linear
+#: consequences do not suffice.
+HARD_PART = 20
 
 Env = dict[Expr, int]
 
@@ -123,10 +127,9 @@ class Session:
         try:
             solver.add(*terms)
             solver.add(z3.Not(goal))
-            # Only queries without an answer count: the others may come from the cache, and then cost nothing. What is
-            # not linear takes Z3 long for each unit, and seldom ends where linear consequences do not suffice.
+            # Only queries without an answer count: the others may come from the cache, and then cost nothing.
             weary = self._given_up >= HARD_QUERIES
-            solver.set("rlimit", max(1, self.rlimit // SMALL_PART) if weary or hard else self.rlimit)
+            solver.set("rlimit", max(1, self.rlimit // (SMALL_PART if weary else HARD_PART if hard else 1)))
             outcome = solver.check()
             if outcome == z3.unsat:
                 return self._by_z3(text)
@@ -328,7 +331,7 @@ class Session:
         if self._solver is None:
             import z3
 
-            self._solver = z3.SimpleSolver()
+            self._solver = z3.SimpleSolver(ctx=self.encoder().context)
             self._solver.set("random_seed", 0)
             self._solver.set("rlimit", self.rlimit)
         self._flush()

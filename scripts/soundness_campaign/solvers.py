@@ -69,7 +69,7 @@ def smt(claim: Expr, context: Context) -> str | None:
     for var in order(claim, context.facts()):
         if var.dtype == BOOL or var in encoder.terms:
             terms.extend(encoder.bounds(var))
-    solver = z3.SimpleSolver()
+    solver = z3.SimpleSolver(ctx=encoder.context)
     solver.add(*encoder.definitions)
     solver.add(*terms)
     return "(set-logic ALL)\n" + str(solver.to_smt2())

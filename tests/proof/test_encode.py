@@ -120,7 +120,7 @@ def random_value(rng: random.Random, var: Var) -> int:
 
 def z3_value(expr: Expr, env: dict[Expr, int]) -> int | None:
     """What Z3 says the only value of ``expr`` is with the variables fixed; None when it gives up."""
-    encoder = Encoder()
+    encoder = Encoder(z3.main_ctx())
     try:
         term = encoder.term(expr)
     except Unsupported:

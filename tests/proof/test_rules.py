@@ -75,7 +75,7 @@ def test_residues_of_operations(seed: int) -> None:
         ix.binary("xor", x, mask),
         ix.add(ix.scale(ix.floormod(ix.add(x, 1), c), 4), ix.scale(y, 6)),
     ):
-        encoder = Encoder()
+        encoder = Encoder(z3.main_ctx())
         term = encoder.integer(made)
         facts = [says(known[v], encoder.integer(v)) for v in (x, y)]
         assert proved(says(congruence.residue(made, known), term), *facts, *encoder.definitions), made
@@ -140,7 +140,7 @@ def test_bitwise_interval_rules(name: str, seed: int) -> None:
     x = Var("x", "int32", "param", low, high)
     mask = rng.choice([3, 7, 12, 40, -4])
     found = interval.bitwise(name, (low, high), (mask, mask))
-    encoder = Encoder()
+    encoder = Encoder(z3.main_ctx())
     term = encoder.integer(Op(name, (ix.index(x), ix.constant(mask)), INDEX))
     assert proved(z3.And(*inside(term, found), True), *encoder.bounds(x), *encoder.definitions)
 
@@ -158,7 +158,7 @@ def test_index_simplifications(seed: int) -> None:
         assert isinstance(raw, Poly)
         plain = Op(name, (raw, other), INDEX)
         simple = rebuild_index(name, (raw, other))
-        encoder = Encoder()
+        encoder = Encoder(z3.main_ctx())
         left, right = encoder.integer(plain), encoder.integer(simple)
         bounds = [b for n in names if n in encoder.terms for b in encoder.bounds(n)]
         assert proved(left == right, *bounds, *encoder.definitions), (plain, simple)
@@ -213,7 +213,7 @@ def test_bits_that_do_not_meet_add_up(name: str, shift: int, top: int) -> None:
     folded = simple in (ix.ZERO, ix.add(high, y))
     assert folded == (top < 1 << shift)
     assert not folded or simple == ix.binary(name, y, high)
-    encoder = Encoder()
+    encoder = Encoder(z3.main_ctx())
     left, right = encoder.integer(Op(name, (high, ix.index(y)), INDEX)), encoder.integer(simple)
     bounds = [*encoder.bounds(x), *encoder.bounds(y)]
     assert proved(left == right, *bounds, *encoder.definitions)

@@ -121,7 +121,7 @@ def test_digits_of_a_number(seed: int) -> None:
         if value.is_const:
             return
         base, low, high = digits_of(value)
-        encoder = Encoder()
+        encoder = Encoder(z3.main_ctx())
         left, number = encoder.integer(value), encoder.integer(base)
         right = number / low if high is None else (number / low) % (high // low)
         assert high is None or high % low == 0
@@ -348,7 +348,7 @@ def test_masks_are_read_as_digits() -> None:
         masked = ix.binary("and", x, mask)
         written = fields(masked)
         assert "&" not in repr(written)
-        encoder = Encoder()
+        encoder = Encoder(z3.main_ctx())
         left, right = encoder.integer(masked), encoder.integer(written)
         assert proved(left == right, *encoder.definitions)
         assert all(evaluate(masked, {x: v}) == evaluate(written, {x: v}) == v & mask for v in range(-70, 70))
