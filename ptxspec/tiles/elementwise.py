@@ -8,7 +8,7 @@ from ptxspec.lang import ir
 from ptxspec.lang.tensor import TensorView
 from ptxspec.lang.trace import Tracer
 from ptxspec.scalar import typed
-from ptxspec.scalar.expr import Const, Expr, Var, int_range, is_integer
+from ptxspec.scalar.expr import Expr, Var, int_range, is_integer
 from ptxspec.tiles.build import loop, registers, when
 from ptxspec.tiles.plan import Plan
 
@@ -58,14 +58,12 @@ def assigned(tracer: Tracer, plan: Plan, cells: TensorView, value: Callable[[At]
 
 def visit(tracer: Tracer, plan: Plan, body: Callable[[At, tuple[Expr, ...]], None]) -> None:
     """``body(at, coordinates)`` for each element that the executing thread owns, ``at`` its repeat and word."""
-    thread, groups = tracer.linear_thread(), plan.joined()
+    thread = tracer.linear_thread()
 
     def group(repeat: Expr) -> None:
-        first = groups.at(repeat, thread)
+        first = plan.at(repeat, thread)
         with loop(tracer, plan.words, "word", unroll=True) as word:
-            still = isinstance(word, Const)
-            body((repeat, word), plan.apart(tuple(typed.binary("add", c, word) if k == groups.axis and not still else c
-                                                  for k, c in enumerate(first))))
+            body((repeat, word), plan.word(first, word))
 
     if plan.full:
         with loop(tracer, plan.full, "repeat", unroll=True) as repeat:

@@ -98,17 +98,13 @@ Piece = Callable[[Expr, Expr | int, tuple[Expr, ...]], None]
 
 def for_each_piece(tracer: Tracer, plan: Plan, width: int, body: Piece) -> None:
     """``body(repeat, first word, coordinates)`` for each run of ``width`` words of every group."""
-    groups = plan.joined()
 
     def group(repeat: Expr, at: tuple[Expr, ...]) -> None:
         with loop(tracer, plan.words // width, "piece", unroll=True) as piece:
-            single = isinstance(piece, Const)
-            first: Expr | int = 0 if single else typed.binary("mul", piece, width)
-            moved = at if single else tuple(
-                typed.binary("add", c, first) if k == groups.axis else c for k, c in enumerate(at))
-            body(repeat, first, plan.apart(moved))
+            first: Expr | int = 0 if isinstance(piece, Const) else typed.binary("mul", piece, width)
+            body(repeat, first, plan.word(at, first))
 
-    each(tracer, groups, group)
+    each(tracer, plan, group)
 
 
 def edge(tracer: Tracer, verb: Verb, region: Region, plan: Plan, cells: Run) -> None:

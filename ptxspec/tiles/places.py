@@ -65,7 +65,7 @@ def turned(region: Region, plan: Plan) -> Plan | None:
     words = min(widest(region.array) // region.bytes, plan.words)
     begin = places(region, axis, words)
     if begin is None or not pays(region, axis) or words <= region.words(axis) \
-            or not even(extent, words, plan.threads) or region.never_whole or plan.run > 1:
+            or not even(extent, words, plan.threads) or region.never_whole:
         return None
     return Plan(plan.shape, axis, words, plan.threads, Turn(begin, lambda at: phase(region, axis, words, at)))
 

@@ -66,13 +66,14 @@ class Plan:
         return (*(k for k in range(len(self.shape)) if k != self.axis), self.axis)
 
     def at(self, repeat: Expr | int, thread: Expr) -> tuple[Expr, ...]:
-        """Tile coordinates of the first element of the thread's group of one repeat.
+        """Coordinates of the first element of the thread's group of one repeat; the axes that groups run along are one
+        here, and :meth:`word` tells them apart.
 
         The repeat's part of a coordinate is kept apart from the thread's wherever block size and extents allow it, so
         that the thread's is computed once, and conditions on axes that all repeats share are computed once as well.
         """
         if self.run > 1:
-            return self.apart(self.joined().at(repeat, thread))
+            return self.joined().at(repeat, thread)
         found: dict[int, Expr] = {}
         below = 1
         for axis in reversed(self.order()):
@@ -109,8 +110,11 @@ class Plan:
         shape = (*self.shape[:-self.run], prod(self.shape[-self.run:]))
         return Plan(shape, len(shape) - 1, self.words, self.threads)
 
-    def apart(self, at: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Coordinates of :meth:`joined` as those of the tile."""
+    def word(self, at: Sequence[Expr], number: Expr | int) -> tuple[Expr, ...]:
+        """Tile coordinates of one word of the group whose first element :meth:`at` gave."""
+        along = self.joined().axis
+        if not isinstance(number, Const) and number != 0:
+            at = [typed.binary("add", c, number) if k == along else c for k, c in enumerate(at)]
         *outer, place = at
         inner: list[Expr] = []
         for extent in reversed(self.shape[len(self.shape) - self.run + 1:]):

@@ -123,12 +123,10 @@ class RegisterTile:
                            "thread owns equally many", tracer.place(),
                    help="choose a block size that divides the tile, or read t[i, j], which goes through shared memory")
         found: list[tuple[Expr, ...]] = []
-        groups = plan.joined()
         for repeat in range(plan.repeats):
-            first = groups.at(repeat, tracer.linear_thread())
+            first = plan.at(repeat, tracer.linear_thread())
             for word in range(plan.words):
-                at = plan.apart(tuple(typed.binary("add", c, word) if k == groups.axis and word else c
-                                      for k, c in enumerate(first)))
+                at = plan.word(first, word)
                 self._owned[tuple(map(id, at))] = at, typed.literal(repeat, "int32"), typed.literal(word, "int32")
                 found.append(at)
         return found

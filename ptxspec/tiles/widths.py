@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
 
 from ptxspec.lang import ir
@@ -110,20 +109,10 @@ def seen_flat(region: Region, axis: int, words: int) -> str:
     """What helps a dense array whose rows are no whole vectors, where single elements do not know of rows."""
     array, size = region.array.ir, words * region.bytes
     rows = [pitch for k, pitch in pitches(region, axis) if not region.known.multiple(pitch, size)]
-    if not rows or array.steps or region.strides is None or not dense(region.strides[1], array.shape):
+    if not rows or array.steps or not array.buffer.layout.is_contiguous():
         return ""
     name = array.buffer.name
     return f"; work that treats all elements alike may see `{name}`, which is dense, as one row: {name}.view(-1)"
-
-
-def dense(strides: Sequence[Poly], shape: Sequence[Poly]) -> bool:
-    """True for row-major elements without gaps."""
-    below = ix.ONE
-    for stride, extent in zip(reversed(strides), reversed(shape), strict=True):
-        if stride != below:
-            return False
-        below = ix.mul(below, extent)
-    return True
 
 
 def pitches(region: Region, axis: int) -> list[tuple[int, Poly]]:

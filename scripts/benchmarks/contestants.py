@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from types import ModuleType
 
 import torch
@@ -89,24 +90,13 @@ def warp_kernels(remark: Remark) -> ModuleType | None:
     return module
 
 
-def triton_kernels(remark: Remark) -> ModuleType | None:
-    """The module of Triton kernels, or ``None`` with a remark where Triton is not installed."""
+def peer_kernels(name: str, remark: Remark) -> ModuleType | None:
+    """The module of kernels ``triton_kernels`` or ``by_hand``; ``None`` with a remark where what it needs is absent."""
     try:
-        from benchmarks.peers import triton_kernels as module
+        return import_module(f"benchmarks.peers.{name}")
     except ImportError as error:
-        remark(f"Triton absent: {error}")
+        remark(f"{name} absent: {error}")
         return None
-    return module
-
-
-def kernels_by_hand(remark: Remark) -> ModuleType | None:
-    """The module of tiles written by hand in CUDA C++, or ``None`` with a remark where cupy is absent."""
-    try:
-        from benchmarks.peers import by_hand
-    except ImportError as error:
-        remark(f"no kernels by hand: {error}")
-        return None
-    return by_hand
 
 
 def gigabytes(ms: float, moved: int) -> float:

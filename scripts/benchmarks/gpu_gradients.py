@@ -9,7 +9,7 @@ from math import prod
 
 import torch
 
-from benchmarks.contestants import gigabytes, kernels_by_hand, ours, versus, warp_kernels
+from benchmarks.contestants import gigabytes, ours, peer_kernels, versus, warp_kernels
 from benchmarks.kernels import tiles
 from benchmarks.race import Contestant, Median, fastest, final, race, require_gpu
 from benchmarks.record import Result
@@ -159,7 +159,7 @@ def _by_hand(work: Work, arrays: Arrays, remark: Callable[[str], None]) -> list[
     """The plain adjoint of float32 copies in CUDA C++, as a bound; empty with a remark where cupy is absent."""
     if work.adds or work.dtype != "float32":
         return []
-    by_hand = kernels_by_hand(remark)
+    by_hand = peer_kernels("by_hand", remark)
     if by_hand is None:
         return []
     rows, (height, width) = (1, (1, *work.tile)) if work.flat else (work.n, work.tile)

@@ -11,12 +11,11 @@ import torch
 
 from benchmarks.contestants import (
     gigabytes,
-    kernels_by_hand,
     memcpy,
     memcpy_2d,
     ours,
+    peer_kernels,
     torch_copy,
-    triton_kernels,
     versus,
     warp_kernels,
 )
@@ -56,7 +55,7 @@ TORCH = {"float32": torch.float32, "float16": torch.float16, "uint8": torch.uint
 @dataclass(frozen=True)
 class Work:
     """One comparison: arrays ``(n, m)`` (or ``(n,)`` with ``m`` 0) of ``dtype`` in tiles; ``pitch`` pads the rows,
-    ``inner`` scalars make one element (3 for vec3); ``flat``: the matrix seen as one row, in tiles of one axis."""
+    ``inner`` scalars make one element (3 for vec3). Tiles of one axis see a matrix as one row."""
 
     words: str
     n: int
@@ -66,7 +65,11 @@ class Work:
     partial: bool = False
     pitch: int | None = None
     inner: int = 1
-    flat: bool = False
+
+    @property
+    def flat(self) -> bool:
+        """A matrix is seen as one row."""
+        return self.m > 0 and len(self.tile) == 1
 
     @property
     def blocks(self) -> tuple[int, ...]:
@@ -88,8 +91,8 @@ def works(quick: bool) -> list[Work]:
     """Large arrays of all element types, padded, with partial edges, in one dimension."""
     if quick:
         return [Work("64x64 f32, 2047x2045, partial edges", 2047, 2045, "float32", (64, 64), True),
-                Work("2047x2045 f32 seen flat, 4096 at a time", 2047, 2045, "float32", (4096,), True, flat=True),
-                Work("511x509 vec3 seen flat, 2048 at a time", 511, 509, "float32", (2048,), True, inner=3, flat=True),
+                Work("2047x2045 f32 seen flat, 4096 at a time", 2047, 2045, "float32", (4096,), True),
+                Work("511x509 vec3 seen flat, 2048 at a time", 511, 509, "float32", (2048,), True, inner=3),
                 Work("16x32 vec3, 512x512", 512, 512, "float32", (16, 32), inner=3)]
     return [
         Work("64x64 f32, 2 GiB each way", 16384, 32768, "float32", (64, 64)),
@@ -101,9 +104,9 @@ def works(quick: bool) -> list[Work]:
         Work("64x64 f32, 16350x16348 in 16-byte rows, partial edges", 16350, 16348, "float32", (64, 64), True),
         Work("32x64 vec3, 1.5 GiB each way", 8192, 16384, "float32", (32, 64), inner=3),
         Work("32x64 vec3, 8190x16348 in 16-byte rows, partial edges", 8190, 16348, "float32", (32, 64), True, inner=3),
-        Work("16383x16381 f32 seen flat, 4096 at a time", 16383, 16381, "float32", (4096,), True, flat=True),
-        Work("16350x16348 f32 seen flat, 4096 at a time", 16350, 16348, "float32", (4096,), True, flat=True),
-        Work("8190x16348 vec3 seen flat, 2048 at a time", 8190, 16348, "float32", (2048,), True, inner=3, flat=True),
+        Work("16383x16381 f32 seen flat, 4096 at a time", 16383, 16381, "float32", (4096,), True),
+        Work("16350x16348 f32 seen flat, 4096 at a time", 16350, 16348, "float32", (4096,), True),
+        Work("8190x16348 vec3 seen flat, 2048 at a time", 8190, 16348, "float32", (2048,), True, inner=3),
         Work("4096 f32 in one dimension, 1 GiB each way", 1 << 28, 0, "float32", (4096,)),
     ]
 
@@ -125,10 +128,8 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
     from benchmarks.kernels import tiles
 
     def single(storage: str, threads: int, checked: bool, align: int = 16) -> object:
-        if work.flat:
-            return tiles.copy_flat(shape, work.dtype, work.tile[0], threads, storage, align)
-        if work.m == 0:
-            return tiles.copy_1d(work.n, work.dtype, work.tile[0], threads, storage, checked, align)
+        if len(work.tile) == 1:
+            return tiles.copy_flat(shape, work.dtype, work.tile[0], threads, storage, checked, align)
         if work.inner > 1:
             return tiles.copy_vectors(work.n, work.m, work.inner, work.dtype, work.tile, threads, storage, checked)
         return tiles.copy_2d(work.n, work.m, work.dtype, work.tile, threads, storage, checked, work.pitch)
@@ -138,6 +139,8 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
     tile = work.tile if work.inner == 1 else (*work.tile, work.inner)
 
     def several(storage: str, threads: int, count: int, together: bool = True, extra: int = 0) -> object:
+        if work.flat:
+            return tiles.copy_flat(shape, work.dtype, tile[0], threads, storage, extra=extra)
         return tiles.copy_several(shape, work.dtype, tile, count, threads, storage, together=together, layout=layout,
                                   extra=extra)
 
@@ -159,15 +162,14 @@ def _ours(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callabl
         if extra is not None:
             name = (f"{storage}, checked, {threads} threads, {resident} blocks a multiprocessor"
                     f"{'' if count == 1 else f', {count} tiles together'}")
-            found += ours(name, lambda s=storage, t=threads, n=count, e=extra:
-                          tiles.copy_flat(shape, work.dtype, work.tile[0], t, s, extra=e) if work.flat
-                          else several(s, t, n, extra=e), arrays, remark)
+            found += ours(name, lambda s=storage, t=threads, n=count, e=extra: several(s, t, n, extra=e), arrays,
+                          remark)
     return found
 
 
 def _by_hand(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callable[[str], None]) -> list[Contestant]:
     """The same tiles moved by CUDA C++, as a bound; empty with a remark where cupy is absent."""
-    by_hand = kernels_by_hand(remark)
+    by_hand = peer_kernels("by_hand", remark)
     if by_hand is None:
         return []
     tile = work.tile
@@ -209,7 +211,7 @@ def _running(name: str, make: Callable[[], Callable[[], object]], remark: Callab
 
 def _tritons(work: Work, arrays: tuple[torch.Tensor, torch.Tensor], remark: Callable[[str], None]) -> list[Contestant]:
     """The same tiles in Triton, where they are blocks of pointers; empty with a remark where it is absent."""
-    triton = triton_kernels(remark)
+    triton = peer_kernels("triton_kernels", remark)
     if triton is None:
         return []
     flat = work.flat or work.m == 0

@@ -116,13 +116,13 @@ def test_groups_take_every_element_once(data) -> None:
     run = data.draw(st.integers(2, rank))
     words = data.draw(st.sampled_from([w for w in (1, 2, 4, 8) if prod(shape[-run:]) % w == 0]))
     plan = Plan(shape, rank - 1, words, data.draw(st.integers(1, 12)), run=run)
-    groups, seen = plan.joined(), []
+    seen = []
     for repeat in range(plan.repeats):
         for thread in range(plan.threads if repeat < plan.full else plan.rest):
-            first = groups.at(repeat, typed.literal(thread, "int32"))
-            assert plan.at(repeat, typed.literal(thread, "int32")) == plan.apart(first)
+            first = plan.at(repeat, typed.literal(thread, "int32"))
+            assert first == plan.joined().at(repeat, typed.literal(thread, "int32"))
             for word in range(words):
-                at = plan.apart((*first[:-1], typed.binary("add", first[-1], word)))
+                at = plan.word(first, word)
                 assert all(isinstance(c, Const) for c in at)
                 seen.append(tuple(int(c.value) for c in at))
     assert seen == list(np.ndindex(*shape))

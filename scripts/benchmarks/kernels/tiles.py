@@ -1,6 +1,8 @@
 # ruff: noqa: N803
 """Cooperative tile copies in the kernel language, for the comparison with Warp's."""
 
+from math import prod
+
 from ptxspec import T
 
 
@@ -60,20 +62,6 @@ def accumulate(n, m, dtype, tile, threads):
     return tile_accumulate
 
 
-def copy_1d(n, dtype, tile, threads, storage, checked, align=16):
-    """The same for one dimension; arrays declared ``align`` bytes aligned, which bounds the width of the accesses."""
-    grid = -(-n // tile)
-
-    @T.function
-    def tile_copy_1d(A: T.Tensor((n,), dtype, align=align), B: T.Tensor((n,), dtype, align=align)):
-        T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads))
-        i = T.cuda.block_idx("x") * tile
-        t = T.tile_load(A, shape=tile, offset=i, storage=storage, bounds_check=checked)
-        T.tile_store(B, t, offset=i, bounds_check=checked)
-
-    return tile_copy_1d
-
-
 #: Shared memory of a multiprocessor of sm_90 in bytes, and what the driver keeps of it for each block.
 SHARED, RESERVED = 233_472, 1024
 
@@ -113,20 +101,21 @@ def copy_several(shape, dtype, tile, count, threads, storage, *, together=True, 
     return tile_copy_several
 
 
-def copy_flat(shape, dtype, tile, threads, storage, align=16, extra=0):
-    """A checked copy of dense arrays along memory, in runs of ``tile`` elements: their rows seen as one; the third axis
-    of ``shape``, if there is one, has the scalars of an element. ``align`` and ``extra`` as elsewhere here."""
+def copy_flat(shape, dtype, tile, threads, storage, checked=True, align=16, extra=0):
+    """A copy of dense arrays along memory, in runs of ``tile`` elements: of one axis, or rows seen as one; the third
+    axis of ``shape``, if there is one, has the scalars of an element. ``align`` is declared of the arrays, and bounds
+    the width of the accesses; ``extra`` as in :func:`copy_several`."""
     inner = shape[2:]
     zero = (0,) * len(inner)
-    grid = -(-shape[0] * shape[1] // tile)
+    grid = -(-prod(shape[:2]) // tile)
 
     @T.function
     def tile_copy_flat(A: T.Tensor(shape, dtype, align=align), B: T.Tensor(shape, dtype, align=align)):
         T.device_entry(launch=T.cuda.LaunchConfig(grid=grid, block=threads, dynamic_smem_bytes=extra))
         a, b = A.view(-1, *inner), B.view(-1, *inner)
         i = T.cuda.block_idx("x") * tile
-        t = T.tile_load(a, shape=(tile, *inner), offset=(i, *zero), storage=storage)
-        T.tile_store(b, t, offset=(i, *zero))
+        t = T.tile_load(a, shape=(tile, *inner), offset=(i, *zero), storage=storage, bounds_check=checked)
+        T.tile_store(b, t, offset=(i, *zero), bounds_check=checked)
 
     return tile_copy_flat
 
